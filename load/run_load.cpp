@@ -1,5 +1,7 @@
 #include "load/run_load.h"
 
+#include "common/base/exit_status.h"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -27,11 +29,6 @@ using ErrorCode = boost::system::error_code;
 
 namespace {
 
-constexpr int kOk = 0;
-constexpr int kFailure = 1;
-constexpr int kUsage = 2;
-constexpr int kGateFailed = 4;
-constexpr int kUnavailable = 69;
 constexpr int kInterrupted = 130;
 
 // The engine tells of a cold start after its answer has gone out: wait for its last words.
@@ -169,21 +166,22 @@ bool publish(const Options& options, const std::string& text, const std::string&
 }
 
 int judged(const Report& report, const std::vector<Verdict>& verdicts) {
-  int status = kOk;
+  int status = kExitOk;
   for (const Verdict& verdict : verdicts) {
-    if (verdict.failed) return kGateFailed;
+    if (verdict.failed) return kExitGateFailed;
     if (verdict.actual) continue;
     complain("cannot evaluate --fail-if '" + verdict.expression +
              "': the run has no such figure; check that requests were answered and that "
              "the URL is a service of an engine");
-    status = kFailure;
+    status = kExitFailure;
   }
-  const bool none_connected = report.tally.sent() > 0 && report.tally.ended(Ending::answered) == 0 &&
+  const bool none_connected = report.tally.sent() > 0 &&
+                              report.tally.ended(Ending::answered) == 0 &&
                               report.tally.ended(Ending::connect) > 0;
-  if (status != kOk || !none_connected) return status;
+  if (status != kExitOk || !none_connected) return status;
   complain("no server answers at " + report.plan.url + " (" + report.first_error +
            "); start one: sluice up -- COMMAND");
-  return kUnavailable;
+  return kExitUnavailable;
 }
 
 void announce(const Options& options) {
@@ -198,7 +196,7 @@ int carry_out(Options options, const std::vector<std::string>& args) {
     file.open(options.json_file);
     if (!file) {
       complain("cannot write '" + options.json_file + "'; give --json a path that can be written");
-      return kUsage;
+      return kExitUsage;
     }
   }
   const std::size_t room = raise_connection_limit();
@@ -206,14 +204,14 @@ int carry_out(Options options, const std::vector<std::string>& args) {
     complain("only " + std::to_string(room) +
              " connections fit the limit on open files; raise it: "
              "ulimit -n 16384");
-    return kUsage;
+    return kExitUsage;
   }
   options.plan.connections = std::min(options.plan.connections, room);
   if (options.ids) options.plan.ids = fresh_run_id();
   const auto address = resolve(options.plan.target);
   if (!address) {
     complain(address.error().text());
-    return kUnavailable;
+    return kExitUnavailable;
   }
   announce(options);
   LoadProgram program{options.plan, *address};
@@ -223,26 +221,22 @@ int carry_out(Options options, const std::vector<std::string>& args) {
   const std::string json = report_json(report, verdicts, circumstances(program.began(), args));
   const bool written = publish(options, report_text(report, verdicts), json, file);
   const int status = judged(report, verdicts);
-  return status == kOk && !written ? kFailure : status;
+  return status == kExitOk && !written ? kExitFailure : status;
 }
 
 }  // namespace
 
 int run_load(std::vector<std::string> args) {
   try {
-    auto parsed = parse_options(args);
-    if (!parsed) {
-      complain(parsed.error().text());
-      return kUsage;
+    auto options = parse_options(args);
+    if (!options) {
+      complain(options.error().text());
+      return kExitUsage;
     }
-    if (parsed->help) {
-      print(parsed->help->text, stdout);
-      return kOk;
-    }
-    return carry_out(std::move(parsed->options), args);
+    return carry_out(std::move(*options), args);
   } catch (const std::exception& error) {
     complain(error.what());
-    return kFailure;
+    return kExitFailure;
   }
 }
 

@@ -9,7 +9,7 @@
 namespace sluice::activator {
 namespace {
 
-constexpr AutoscalerLink::Stream kNobody = 0;
+constexpr AutoscalerLink::Stream kNoStream = 0;
 
 // What an entry may take on the wire beside its names: six numbers, and the heads of the fields.
 constexpr std::size_t kStatRest = 96;
@@ -323,12 +323,12 @@ AutoscalerLink::Stream AutoscalerLink::owner(const RevisionId& revision) {
   const auto at = owners_.find(revision);
   if (at != owners_.end()) return at->second;
   if (owners_.size() >= kStatesMax) owners_.clear();
-  Stream best = kNobody;
+  Stream best = kNoStream;
   std::uint64_t epoch = 0;
   for (const auto& [stream, peer] : peers_) {
     if (peer.phase != Phase::welcomed || !owns(peer, revision)) continue;
     // Two that claim a bucket: the one with the later epoch is right.
-    if (best != kNobody && peer.buckets.epoch <= epoch) continue;
+    if (best != kNoStream && peer.buckets.epoch <= epoch) continue;
     best = stream;
     epoch = peer.buckets.epoch;
   }

@@ -18,9 +18,9 @@
 
 namespace sluice::activator {
 
-/// The activator's side of the streams to all autoscaler replicas (protocols.md 3): what to say on
-/// each, and what each has said. It neither dials nor waits: the caller tells it what happened to
-/// every stream, and sends what next_message() gives while there is room.
+/// The activator's side of the streams to all autoscaler replicas (protocols.md 3): what to send on
+/// each, and what was received on each. It neither dials nor waits: the caller passes in what
+/// happened to every stream, and sends what next_message() gives while there is room.
 class AutoscalerLink {
  public:
   /// Replicas of the autoscaler, at most.
@@ -35,7 +35,7 @@ class AutoscalerLink {
   /// Unsent cold starts of one stream, at most: older ones are dropped.
   static constexpr std::size_t kColdStartsMax = 64;
 
-  /// Who we are, as Hello says it.
+  /// The sender's name and address in Hello.
   struct Self {
     std::string activator;
     std::string address;
@@ -78,7 +78,7 @@ class AutoscalerLink {
   void tick(std::span<const RevisionStat> stats, std::span<const proto::Waiting> waiting,
             TimePoint now);
 
-  /// The first request of an idle revision (RequestReporter::poke): told at once. `held` is its
+  /// The first request of an idle revision (RequestReporter::poke): sent at once. `held` is its
   /// entry in `waiting`, one request at least.
   void poke(const RevisionStat& stat, proto::Waiting held, TimePoint now);
 
@@ -90,7 +90,7 @@ class AutoscalerLink {
   /// sent the newest kColdStartsMax are kept.
   void cold_start(proto::ColdStart start);
 
-  /// The next message of a stream that has room for it; absent when there is nothing to say.
+  /// The next message of a stream that has room for it; absent when there is nothing to send.
   [[nodiscard]] std::optional<proto::ActivatorMessage> next_message(Stream stream);
 
   /// What is in force for a revision; null when no autoscaler has sent one.

@@ -37,7 +37,7 @@ BalancingPolicy default_policy(std::int32_t container_concurrency) {
 std::uint32_t Balancer::pick(PodRoster& roster) {
   PodLine& line = roster.line();
   if (line.open_count() == 0) {
-    return kNobody;
+    return kNone;
   }
   if (turn_ >= line.size()) {
     turn_ = 0;
@@ -52,7 +52,7 @@ std::uint32_t Balancer::pick(PodRoster& roster) {
     case BalancingPolicy::least_in_flight:
       return line.is_short() ? least_loaded(line) : better_of_two(roster);
   }
-  return kNobody;
+  return kNone;
 }
 
 std::uint32_t Balancer::next_in_turn(PodLine& line) {

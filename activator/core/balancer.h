@@ -25,22 +25,22 @@ enum class BalancingPolicy {
 /// filling pods in order leaves whole pods free for what comes; otherwise load is spread.
 [[nodiscard]] BalancingPolicy default_policy(std::int32_t container_concurrency);
 
-/// Chooses pods. The roster says which have room; of its own it remembers where the turn is, as a
+/// Chooses pods. The roster has those with room; of its own it remembers where the turn is, as a
 /// rank in the order of names (activator.md 5.4), and the state of its random numbers, so equal
 /// seeds and inputs choose alike.
 class Balancer {
  public:
   Balancer(BalancingPolicy policy, std::uint64_t seed) : policy_(policy), random_(seed) {}
 
-  /// What pick() says when no pod may take a request. (An optional would be put together in memory
-  /// and read back as one word, for which the processor waits longer than for the choice.)
-  static constexpr std::uint32_t kNobody = Ticket::kNobody;
+  /// What pick() returns when no pod may take a request. (An optional would be put together in
+  /// memory and read back as one word, for which the processor waits longer than for the choice.)
+  static constexpr std::uint32_t kNone = Ticket::kNone;
 
-  /// The slot of the pod to take the next request, one that may; kNobody only when there is none,
+  /// The slot of the pod to take the next request, one that may; kNone only when there is none,
   /// whatever the policy. Costs tens of nanoseconds among ten thousand pods and allocates nothing.
   [[nodiscard]] std::uint32_t pick(PodRoster& roster);
 
-  /// Whether it may choose at random, the roster needs to know.
+  /// Whether it may choose at random, for the roster.
   [[nodiscard]] bool draws() const {
     return policy_ == BalancingPolicy::random_choice_2 ||
            policy_ == BalancingPolicy::least_in_flight;

@@ -37,7 +37,7 @@ struct DestinationsSpec {
   Duration probe_gap_max = std::chrono::milliseconds{200};  ///< PROBE_FREQUENCY: slowest rhythm
 };
 
-/// What the platform says of a pod.
+/// A pod as the platform reports it.
 struct PodWord {
   bool ready = false;
   bool fast_ready = true;  ///< its sidecar counts before that
@@ -53,7 +53,7 @@ struct Probe {
   bool cluster_ip = false;      ///< of the revision's private service
   Duration connect_timeout{0};  ///< to be connected by then
   /// To be answered by then, counted from its begin. Long where a sidecar may hold the request
-  /// until its container is ready, which tells of readiness without polling.
+  /// until its container is ready, which shows readiness without polling.
   Duration answer_timeout{0};
 };
 
@@ -87,17 +87,17 @@ struct DestinationChange {
 
 using DestinationChanges = std::vector<DestinationChange>;
 
-/// From what the platform says of the pods of one revision to where requests may go (activator.md
-/// 6.3, 14.6). It says which pod to probe and when, takes the results, and appends what changed; it
-/// keeps no socket and no clock.
+/// From the platform's reports of the pods of one revision to where requests may go (activator.md
+/// 6.3, 14.6). It decides which pod to probe and when, takes the results, and appends what changed;
+/// it keeps no socket and no clock.
 ///
-/// A pod's way through the activator, and who keeps it:
+/// A pod's way through the activator, and the object that holds it:
 ///
 ///     known ──▶ probing ──▶ ready ──▶ draining or throttled ──▶ gone
 ///     └──── Destinations ───┘ └────────── Throttler ───────────┘
 ///
 /// Known and probing pods exist only here. One that takes requests is reported once as pod_usable
-/// and listed in the throttler, which from then on alone knows its capacity and what runs on it.
+/// and listed in the throttler, which from then on alone has its capacity and what runs on it.
 /// Draining and throttled pods are those the autoscaler names in `avoid`: they stay listed there
 /// and stay usable here. Gone means pod_gone was reported: the throttler lets what runs end.
 ///
@@ -106,14 +106,14 @@ using DestinationChanges = std::vector<DestinationChange>;
 /// has failed, up to probe_gap_max; a slow pod delays no other. What the reference says of a round
 /// holds for the latest result of every pod.
 ///
-/// A pod whose sidecar the platform itself has asked is in use at once. One in use is never probed,
-/// but when the platform no longer calls it ready or a request failed on it (suspect()): then it
-/// stays in use until its probe has failed. The last pods in use leave only after kSilencesOfLast
-/// unanswered probes, so a short network failure does not empty the list; a sidecar's refusal
-/// counts at once. The cluster IP comes into question when no pod is in use and each one indicates
-/// a mesh: by a 502 or 503 that is not a sidecar's, or by as many silences in a row since the
-/// platform called it ready: pods that start are silent, too. Where none is ready behind it, it
-/// takes nothing and is not asked.
+/// A pod that the platform itself reports ready through its sidecar is in use at once. One in use
+/// is never probed, but when the platform no longer calls it ready or a request failed on it
+/// (suspect()): then it stays in use until its probe has failed. The last pods in use leave only
+/// after kSilencesOfLast unanswered probes, so a short network failure does not empty the list; a
+/// sidecar's refusal counts at once. The cluster IP comes into question when no pod is in use and
+/// each one indicates a mesh: by a 502 or 503 that is not a sidecar's, or by as many silences in a
+/// row since the platform called it ready: pods that start are silent, too. Where none is ready
+/// behind it, it takes nothing and is not probed.
 class Destinations {
  public:
   /// Probes under way at once, at most. From half of that on none is held: each pod gets its turn.
@@ -145,7 +145,7 @@ class Destinations {
   /// A request could not be handed to the pod at `dest`: it is probed at once.
   void suspect(std::string_view dest, TimePoint now);
 
-  /// Likewise for the cluster IP while it takes requests: it stays until its probe says no, or has
+  /// Likewise for the cluster IP while it takes requests: it stays until its probe fails, or has
   /// been silent as often as the last pod in use may be.
   void suspect_cluster_ip(TimePoint now);
 
@@ -168,12 +168,12 @@ class Destinations {
   [[nodiscard]] std::size_t ready() const { return ready_; }
 
  private:
-  // What the latest result of a pod says on whether a mesh stands before the pods.
+  // Whether the latest result of a pod indicates a mesh before the pods.
   enum class Voice : std::uint8_t { none, pods, mesh };
 
   struct Pod {
     PodWord word;
-    bool usable = false;    // told as pod_usable
+    bool usable = false;    // reported as pod_usable
     bool checking = false;  // usable, and to be probed all the same
     Voice voice = Voice::none;
     std::optional<ProbeResult> last = {};

@@ -94,32 +94,32 @@ void HostTable::remove(const model::HostRule& rule, const RevisionId& who) {
   hosts_.erase(host);
 }
 
-const HostTable::Ways* HostTable::ways_of(std::string_view authority) const {
-  const auto host = hosts_.find(host_of(authority));
-  return host == hosts_.end() ? nullptr : &host->second;
-}
-
-const HostTable::Way* HostTable::way_of(std::string_view authority, std::string_view path) const {
-  const Ways* ways = ways_of(authority);
-  if (ways == nullptr) return nullptr;
+template <class Hosts>
+auto HostTable::way_in(Hosts& hosts, std::string_view authority, std::string_view path)
+    -> decltype(&hosts.begin()->second.begin()->second) {
+  const auto host = hosts.find(host_of(authority));
+  if (host == hosts.end()) return nullptr;
   std::string_view prefix = longest_prefix(path);
   while (true) {
-    if (const auto way = ways->find(prefix); way != ways->end()) return &way->second;
+    if (const auto way = host->second.find(prefix); way != host->second.end()) return &way->second;
     if (prefix.empty()) return nullptr;
     prefix = without_last_segment(prefix);
   }
 }
 
+const HostTable::Way* HostTable::way_of(std::string_view authority, std::string_view path) const {
+  return way_in(hosts_, authority, path);
+}
+
 std::optional<std::uint64_t> HostTable::choose(std::string_view authority, std::string_view path) {
-  // The ways are this object's own, which is not const here.
-  auto* const way = const_cast<Way*>(way_of(authority, path));
+  Way* const way = way_in(hosts_, authority, path);
   if (way == nullptr) return std::nullopt;
   const std::size_t place = way->shares.empty() ? 0 : next_share(way->shares);
   return way->claims[place].target;
 }
 
 bool HostTable::knows(std::string_view authority) const {
-  return ways_of(authority) != nullptr;
+  return hosts_.contains(host_of(authority));
 }
 
 const RevisionId* HostTable::holder(const model::HostRule& rule) const {

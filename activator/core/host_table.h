@@ -98,7 +98,11 @@ class HostTable {
     bool operator()(std::string_view a, std::string_view b) const;
   };
 
-  [[nodiscard]] const Ways* ways_of(std::string_view authority) const;
+  // Of a table that may change, a way that may.
+  template <class Hosts>
+  [[nodiscard]] static auto way_in(Hosts& hosts, std::string_view authority, std::string_view path)
+      -> decltype(&hosts.begin()->second.begin()->second);
+
   [[nodiscard]] const Way* way_of(std::string_view authority, std::string_view path) const;
 
   std::unordered_map<std::string, Ways, HashHost, SameHost> hosts_;

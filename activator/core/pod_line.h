@@ -17,11 +17,11 @@ namespace sluice::activator {
 /// The order is kept in blocks of up to 64 pods. A block's marks are one word; a second row of
 /// words marks the blocks that have any. So the first marked pod, or the next after some rank, is
 /// found by looking at a few words, and a pod that comes moves at most the 63 others of its block.
-/// Beside that all slots may stand in an array without order, those marked in front: a uniform
+/// Beside that all slots may be in an array without order, those marked in front: a uniform
 /// draw.
 class PodLine {
  public:
-  /// Pods in one block, and the longest line of which least_from() may be asked.
+  /// Pods in one block, and the longest line for which least_from() may be called.
   static constexpr std::size_t kBlock = 64;
   /// Loads beyond this one are all alike to least_from().
   static constexpr std::uint32_t kLoadMax = (1U << 24U) - 1;
@@ -32,7 +32,7 @@ class PodLine {
     std::size_t rank = 0;
   };
 
-  /// `draws` tells whether any_open() will be asked.
+  /// `draws`: whether any_open() will be called.
   explicit PodLine(bool draws) : draws_(draws) {}
 
   ~PodLine() = default;
@@ -40,7 +40,7 @@ class PodLine {
   PodLine& operator=(const PodLine&) = delete;
 
   /// Puts `slot`, which is not in the line, behind all slots for which `before(slot)` holds;
-  /// `before` says yes to a first part of the line and no to the rest. Not marked at first.
+  /// `before` is true for a first part of the line and false for the rest. Not marked at first.
   template <class Before>
   void insert(std::uint32_t slot, Before before) {
     std::size_t low = 0;  // blocks up to here begin before it
@@ -107,7 +107,7 @@ class PodLine {
     }
   }
 
-  /// Whether least_from() may be asked. While a line is longer it does not follow loads: once it
+  /// Whether least_from() may be called. While a line is longer it does not follow loads: once it
   /// has become short the caller sets those of the marked ones again.
   [[nodiscard]] bool is_short() const { return size_ <= kBlock; }
 
@@ -163,7 +163,7 @@ class PodLine {
     std::array<std::int32_t, kBlock> keys{};  // by offset: the load shifted, or kClosed
   };
 
-  // Where a slot stands.
+  // The place of a slot.
   struct Spot {
     Block* block = nullptr;
     std::uint32_t dense = 0;  // in dense_
@@ -209,7 +209,7 @@ class PodLine {
   std::vector<Spot> spots_;            // by slot
   std::size_t size_ = 0;
   std::size_t open_ = 0;
-  std::size_t turn_ = 0;  // the block that was asked for last
+  std::size_t turn_ = 0;  // the block that was used last
   bool draws_;
 };
 

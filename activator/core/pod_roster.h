@@ -21,17 +21,17 @@ namespace sluice::activator {
 struct PodState {
   PodId id;
   bool avoid = false;  ///< takes new requests only while every pod is to be avoided
-  /// Requests at once on this one, where it differs from the spec's: a cluster IP stands for many
+  /// Requests at once on this one, where it differs from the spec's: a cluster IP is that of many
   /// pods (shared_capacity). 0 means the spec's.
   std::int32_t capacity = 0;
 };
 
 /// The pods of one revision: their order, what runs on each, and which may take one more. Those to
-/// be avoided stand in a line of their own, which is the one in use only while no other pod is
+/// be avoided are in a line of their own, which is the one in use only while no other pod is
 /// listed. A pod that is unlisted stays known, and charged, until what runs on it has ended.
 class PodRoster {
  public:
-  /// `draws` tells whether pods will be chosen at random (PodLine::any_open).
+  /// `draws`: whether pods will be chosen at random (PodLine::any_open).
   explicit PodRoster(bool draws) : preferred_(draws), draws_(draws) {}
 
   /// Lists `pod` or changes what is said of it; `limit` (0: none) is its requests at once. One that
@@ -42,8 +42,8 @@ class PodRoster {
   /// Removes `id` from the list. False if it was not listed.
   bool unlist(const PodId& id);
 
-  /// Those who tried `id` may have it again; what runs on it, and its pause, stay. False if it is
-  /// not listed.
+  /// Requests that tried `id` may use it again; what runs on it, and its pause, stay. False if it
+  /// is not listed.
   bool renew(const PodId& id);
 
   /// One more request on the pod at `slot`, which is open.

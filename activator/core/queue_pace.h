@@ -29,7 +29,7 @@ class QueuePace {
   /// Drops the measurements: they no longer predict anything.
   void forget() { *this = {}; }
 
-  /// One of those who waited was admitted.
+  /// A waiting request was admitted.
   void admitted() { ++admitted_; }
 
   /// The least wait of a request that joins behind `ahead` waiters now; nothing when it is not

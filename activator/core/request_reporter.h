@@ -11,7 +11,7 @@
 
 namespace sluice::activator {
 
-/// What one activator says of one revision for one interval.
+/// The report of one activator about one revision for one interval.
 struct RevisionStat {
   RevisionId revision;
   double average_concurrent_requests = 0;
@@ -73,7 +73,7 @@ class RequestReporter {
     TimePoint newest{};
     std::uint32_t generation = 0;
     bool open = false;
-    bool awake = false;     // stands in awake_
+    bool awake = false;     // is in awake_
     bool expected = false;  // see expect()
   };
 

@@ -216,7 +216,7 @@ std::optional<Entered> Throttler::refusal(const Arrival& arrival, TimePoint dead
 // there is none.
 PodRef Throttler::take(std::span<const PodRef> tried) {
   const std::uint32_t slot = tried.empty() ? balancer_.pick(roster_) : pick_elsewhere(tried);
-  return slot == Balancer::kNobody ? PodRef{} : roster_.charge(slot);
+  return slot == Balancer::kNone ? PodRef{} : roster_.charge(slot);
 }
 
 // Those in `tried` may have gone since, and their slots may serve another pod: they are then

@@ -41,7 +41,7 @@ struct Arrival {
   std::span<const PodRef> tried = {};  ///< of a retry, at most kTriedMax: it goes to none of them
 };
 
-/// A waiter who runs from now on, on `pod`; owes one leave(pod).
+/// A waiting request that runs from now on, on `pod`; owes one leave(pod).
 struct Admission {
   Ticket ticket;
   PodRef pod;
@@ -63,7 +63,7 @@ struct Entered {
   Duration retry_after{0};          ///< refused: when to try again; 0 when that is not known
 };
 
-/// What the autoscaler says about growth.
+/// The autoscaler's last answer on growth.
 struct Grant {
   std::int32_t desired = 0;
   std::int32_t granted = 0;  ///< the part of `desired` there is room for
@@ -81,7 +81,7 @@ struct Grant {
 
 /// The gate of one revision: its bounded queue and its pods in one state machine, so that to be
 /// admitted and to have a pod is one event (the reference keeps two capacities that change apart,
-/// and sends those who win one and lose the other round again).
+/// and makes those that win one and lose the other try again).
 ///
 /// First come first served: a request waits only while no pod that it may use has room. Without
 /// pods every request waits, which is how one survives a start from zero. It resumes none itself:
@@ -91,9 +91,9 @@ struct Grant {
 /// to Destinations, whose head draws the whole way. While listed it is
 ///
 ///   ready      takes requests up to its limit;
-///   to avoid   draining or throttled, as the autoscaler says: takes requests only while every pod
+///   to avoid   draining or throttled (Grant, PodWord): takes requests only while every pod
 ///              is to be avoided;
-///   paused     it refused a request for want of room: takes none until leave_full()'s moment or
+///   paused     it refused a request because it was full: takes none until leave_full()'s moment or
 ///              until another request on it has ended.
 ///
 /// Capacity is exact after every call: a change of one pod costs the logarithm of their number.
@@ -105,20 +105,20 @@ class Throttler {
   /// Pods a request has tried before, at most.
   static constexpr std::size_t kTriedMax = WaitQueue::kTriedMax;
 
-  /// How long to leave a pod alone that refused a request for want of room, where its requests end
-  /// elsewhere and so say nothing here: ten questions a second from each activator.
+  /// How long a pod gets no requests after it refused one because it was full, where its requests
+  /// end elsewhere and so show nothing here: ten attempts a second from each activator.
   static constexpr Duration kFullPause = std::chrono::milliseconds{100};
 
   explicit Throttler(const ThrottlerSpec& spec);
 
-  /// One more request. A retry waits ahead of newcomers, and those it tried come into question
+  /// One more request. A retry waits ahead of new requests, and those it tried come into question
   /// again only after they went away and came back, or by renew_pod().
   ///
   /// A request that would have to wait is refused when waiting is useless: cannot_scale (see
   /// set_grant()), queue_full when as many wait as may, queue_wait when the deadline has passed or
-  /// comes before the least wait that is known. Known is what QueuePace says of the place in the
-  /// queue, unless more pods are granted than are here and at the other activators: then the past
-  /// is no guide. It never is without ThrottlerSpec::foresees.
+  /// comes before the least wait that is known. Known is the wait that QueuePace gives for the
+  /// place in the queue, unless more pods are granted than are here and at the other activators:
+  /// then the past is no guide. It never is without ThrottlerSpec::foresees.
   [[nodiscard]] Entered enter(const Arrival& arrival, TimePoint now);
 
   /// The same for a request that came just now.
@@ -131,15 +131,15 @@ class Throttler {
   /// its next update_pod() on. The policy stays what it was.
   void set_pod_limit(std::int32_t container_concurrency);
 
-  /// A request on `pod` has ended. Appends who runs in its place. Leaving a pod more often than
-  /// entering it is a broken invariant.
+  /// A request on `pod` has ended. Appends the request that runs next. Leaving a pod more often
+  /// than entering it is a broken invariant.
   void leave(PodRef pod, std::vector<Admission>& admitted);
 
   /// A request on `pod` has ended because the pod had no room for it: the pod is paused until
   /// `until` (now + kFullPause) or until another request on it ends with leave().
   void leave_full(PodRef pod, TimePoint until, std::vector<Admission>& admitted);
 
-  /// Ends the pauses that are over at `now`. Appends who is admitted by that.
+  /// Ends the pauses that are over at `now`. Appends the requests admitted by that.
   void resume(TimePoint now, std::vector<Admission>& admitted);
 
   /// When resume() is due next; nothing when no pod is paused.
@@ -150,25 +150,25 @@ class Throttler {
 
   /// The pods from now on, in any order; a repeated id counts once. What runs is left alone: pods
   /// that stay keep their requests in flight, pods that go finish theirs, and one that comes back
-  /// before that is still charged with them. Appends who is admitted by the change. Costs the
+  /// before that is still charged with them. Appends the requests admitted by the change. Costs the
   /// number of pods; for the change of a few see update_pod() and remove_pod().
   void set_pods(std::span<const PodState> pods, std::vector<Admission>& admitted);
 
-  /// One pod comes, or what is said of it changes. Appends who is admitted by it.
+  /// One pod is added, or its report changes. Appends the requests admitted by it.
   void update_pod(const PodState& pod, std::vector<Admission>& admitted);
 
   /// One pod goes and finishes what it runs. False when no such pod is listed. Appends who is
   /// admitted by it: if all that stay are to be avoided, they are no longer avoided.
   bool remove_pod(const PodId& pod, std::vector<Admission>& admitted);
 
-  /// A listed pod works after all: requests that tried it may use it again. Appends who is
+  /// A listed pod works after all: requests that tried it may use it again. Appends those
   /// admitted by that. False when no such pod is listed.
   bool renew_pod(const PodId& pod, std::vector<Admission>& admitted);
 
-  /// While less is granted than desired, newcomers may only wait up to a lower bound: room for a
+  /// While less is granted than desired, new requests may only wait up to a lower bound: room for a
   /// few seconds of what the pods carry, not for a crowd that no pod will serve (activator.md
-  /// 14.3). Those who wait already may stay, unless growth is impossible with nothing granted: then
-  /// all are dismissed and newcomers who would have to wait are refused with cannot_scale.
+  /// 14.3). Requests that wait already may stay, unless growth is impossible with nothing granted:
+  /// then all are dismissed and new requests that would have to wait are refused with cannot_scale.
   void set_grant(const Grant& grant, std::vector<Dismissal>& dismissed);
 
   /// Puts out the waiter whose time came first: its deadline passed, or it has waited queue_wait or
@@ -197,7 +197,7 @@ class Throttler {
   [[nodiscard]] std::int32_t waiting_max() const { return waiting_max_; }
 
   /// When the longest waiting came; nothing when none waits. Of retries only those first in line
-  /// are looked at, so one who came back late is seen late.
+  /// are looked at, so one that came back late is seen late.
   [[nodiscard]] std::optional<TimePoint> oldest_waiting() const { return waiting_.oldest(); }
 
   /// Pods that take requests, those to be avoided included.

@@ -17,7 +17,7 @@ using breaker::Ticket;
 
 /// A pod that a request runs on, from its admission to its leave().
 struct PodRef {
-  std::uint32_t slot = Ticket::kNobody;
+  std::uint32_t slot = Ticket::kNone;
   std::uint32_t generation = 0;
 
   friend bool operator==(const PodRef&, const PodRef&) = default;
@@ -33,14 +33,15 @@ struct Waiter {
   TimePoint deadline = kNever;
 };
 
-/// The waiters of one revision: newcomers in order of arrival, and ahead of them those who come
+/// The waiters of one revision: new requests in order of arrival, and ahead of them those that come
 /// back from a pod that failed them, in the order they came back. Joining and leaving anywhere cost
 /// the logarithm of the length where there is a deadline and nothing that grows where there is
 /// none.
 ///
-/// Those who come back may not go to the pods they tried. They stand in lanes, one for each set of
-/// tried pods, so that finding the first of them who may use an open pod costs a look at each lane
-/// and not at each waiter: a dead pod of a large revision sends back thousands at once, all alike.
+/// Requests that come back may not go to the pods they tried. They wait in lanes, one for each set
+/// of tried pods, so that finding the first of them that may use an open pod costs a look at each
+/// lane and not at each waiter: a dead pod of a large revision sends back thousands at once, all
+/// alike.
 ///
 /// Memory is kept between waiters, and given back when a long queue has emptied.
 class WaitQueue {
@@ -57,7 +58,7 @@ class WaitQueue {
   /// Of those, how many come back from a pod.
   [[nodiscard]] std::int32_t returned() const { return returned_; }
 
-  /// Joins behind those of its kind: newcomers tried nothing. `tried` holds at most kTriedMax.
+  /// Joins behind those of its kind: new requests tried nothing. `tried` holds at most kTriedMax.
   Ticket join(const Waiter& waiter, Tried tried);
 
   /// Whether `ticket` still waits; false for a stale one.
@@ -101,7 +102,7 @@ class WaitQueue {
   [[nodiscard]] std::optional<TimePoint> oldest() const;
 
  private:
-  static constexpr std::uint32_t kNone = Ticket::kNobody;
+  static constexpr std::uint32_t kNone = Ticket::kNone;
   // A queue that was longer than this gives its memory back when it has emptied.
   static constexpr std::size_t kKeptMax = 64;
 
@@ -136,12 +137,12 @@ class WaitQueue {
   void heap_place(std::size_t at, std::uint32_t index);
 
   std::vector<Place> places_;
-  std::vector<Lane> lanes_;          // the first is of the newcomers
+  std::vector<Lane> lanes_;          // the first is of the new requests
   std::vector<std::uint32_t> heap_;  // those with a deadline, earliest first
   std::uint64_t joined_ = 0;
   std::uint32_t free_ = kNone;
   std::int32_t size_ = 0;
-  std::int32_t returned_ = 0;  // of size_, those who come back
+  std::int32_t returned_ = 0;  // of size_, those that come back
 };
 
 }  // namespace sluice::activator

@@ -15,7 +15,7 @@
 
 namespace sluice::activator {
 
-/// Between the requests and the autoscaler: puts in force what the autoscaler says, and tells it
+/// Between the requests and the autoscaler: puts the autoscaler's messages in force, and sends it
 /// each second what the requests are.
 class AutoscalerDesk {
  public:

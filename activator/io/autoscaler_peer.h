@@ -29,7 +29,7 @@ struct PeerEvents {
 };
 
 /// The activator's link to its autoscaler. What it misses while the link is down is kept or dropped
-/// as each form says; requests are not affected.
+/// as each form defines; requests are not affected.
 class AutoscalerPeer {
  public:
   virtual ~AutoscalerPeer() = default;

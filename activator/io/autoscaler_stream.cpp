@@ -79,7 +79,7 @@ void AutoscalerStream::settle() {
     const std::string& target = replica->line->target();
     const auto& wanted = spec_.targets;
     if (std::find(wanted.begin(), wanted.end(), target) != wanted.end()) return false;
-    log_.write(log::Severity::info, "a replica of the autoscaler is gone",
+    log_.write(log::Severity::info, "a replica of the autoscaler is no longer listed",
                {{"autoscaler", target}});
     link_.remove(replica->stream);
     return true;

@@ -18,7 +18,7 @@ struct StreamSpec {
   AutoscalerLink::Self self;
 };
 
-/// Our own autoscaler, by the stream of protocols.md 3: carries out what AutoscalerLink says.
+/// Our own autoscaler, by the stream of protocols.md 3: carries out what AutoscalerLink decides.
 class AutoscalerStream final : public AutoscalerPeer {
  public:
   /// `dialler` and `log` outlive this. Problem: a line that cannot be made.

@@ -8,7 +8,7 @@
 
 namespace sluice::activator {
 
-/// Waiters found in a queue by one who joins.
+/// Requests already waiting in a queue when one joins.
 inline constexpr metrics::Buckets<12> kDepths{
     {0, 1, 3, 10, 30, 100, 300, 1'000, 3'000, 10'000, 30'000, 100'000},
     {"0", "1", "3", "10", "30", "100", "300", "1000", "3000", "10000", "30000", "100000"},

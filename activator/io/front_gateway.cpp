@@ -456,7 +456,8 @@ void FrontGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
                                      .cold = state.cold,
                                      .secure = exchange.secure(),
                                      .dispatched = state.reached,
-                                     .asleep = state.asleep});
+                                     .asleep = state.asleep,
+                                     .ignored = state.ignored});
   if (state.pod != nullptr) leave_pod(state, now);
   --revision.requests;
   --requests_;

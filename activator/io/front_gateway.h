@@ -30,13 +30,13 @@ struct FrontRevision {
   net::Timeouts timeouts;
 };
 
-/// What the autoscaler says about growth, and the answer to requests that cannot be served.
+/// The autoscaler's answer on growth, and the answer to requests that cannot be served.
 struct FrontGrant {
   Grant grant;
   Error error = Error::cannot_scale;  ///< or start_failed
   std::string reason = {};            ///< in Sluice-Error, as in no-capacity
   std::string detail = {};            ///< for people; empty: the usual text
-  bool none_wanted = false;  ///< the autoscaler wants no replicas; `desired` 0 may be unknown
+  bool none_wanted = false;  ///< the autoscaler requests no replicas; `desired` 0 may be unknown
 };
 
 /// A request that is for the program itself: forwarded with another target.
@@ -62,7 +62,7 @@ class Router {
     return {};
   }
 
-  /// Whether Knative's ingress stands before those who ask for `revision` here: only then is the
+  /// Whether requests for `revision` come here through Knative's ingress: only then is the
   /// K-Original-Host that comes with a request not its client's (queue-proxy.md 15.21).
   [[nodiscard]] virtual bool behind_ingress(RevisionHandle /*revision*/) const { return false; }
 };
@@ -79,6 +79,7 @@ struct Served {
   bool secure = false;      ///< the client came over TLS
   bool dispatched = false;  ///< a pod was chosen
   bool asleep = false;      ///< it matched an ignore rule, and there was no pod
+  bool ignored = false;     ///< it matched an ignore rule
 };
 
 /// Gets the events that the autoscaler and the platform need at once.
@@ -112,7 +113,7 @@ struct FrontSpec {
   net::UpstreamLimits pods = {.idle_max = 100, .repeat_repeatable = false};
   std::size_t idle_max = 1000;      ///< connections kept idle to all pods together
   bool entrance = false;            ///< clients enter here: X-Forwarded-Proto is set
-  bool pod_addressability = false;  ///< requests say so that a mesh leads them to the pod dialled
+  bool pod_addressability = false;  ///< a header leads requests through a mesh to the dialled pod
 };
 
 /// The activator's data plane: finds the revision, holds, chooses the pod, retries safely, counts.
@@ -161,7 +162,7 @@ class FrontGateway final : public net::Gateway, public PodList {
   /// What growth is possible (activator.md 14.3). Requests that no pod will serve end at once.
   void set_grant(RevisionHandle revision, const FrontGrant& grant);
 
-  /// Answers everyone who waits with 503 draining.
+  /// Answers every waiting request with 503 draining.
   void refuse_waiting();
 
   /// What readiness probes are answered from now on: 500 with this text, or 200 when it is empty
@@ -174,7 +175,7 @@ class FrontGateway final : public net::Gateway, public PodList {
   void report(TimePoint now, std::vector<RevisionStat>& stats) { reporter_.report(now, stats); }
 
   /// One revision that is not idle, as the autoscaler and metrics see it. Who counts for nothing is
-  /// not among those who wait, though the oldest may be one.
+  /// not among the waiting ones, though the oldest may be one.
   struct Busy {
     RevisionHandle revision;
     const RevisionId& id;

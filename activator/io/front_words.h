@@ -6,10 +6,10 @@
 
 #include <vector>
 
-// What a front gateway and the messages of protocols.md 3 say to each other.
+// The values that a front gateway and the messages of protocols.md 3 share.
 namespace sluice::activator {
 
-/// What a state of the autoscaler means for those who wait.
+/// What a state of the autoscaler means for waiting requests.
 [[nodiscard]] FrontGrant grant_of(const proto::RevisionState& state);
 
 /// Every revision with requests that are held now.

@@ -8,7 +8,7 @@
 
 namespace sluice::activator {
 
-/// How pods are asked whether they serve.
+/// How pods are probed.
 class PodAsker {
  public:
   /// A question on its way; destroyed, it is not answered.

@@ -27,7 +27,7 @@ struct FrontPod {
   PodId id;
   net::Address address;
   bool avoid = false;
-  bool shared = false;        ///< several stand behind it: the next request may find another one
+  bool shared = false;        ///< several are behind it: the next request may find another one
   std::string host = {};      ///< the Host it is sent; empty: its id
   net::UpstreamTls tls = {};  ///< how it is reached; null: in clear text
 };

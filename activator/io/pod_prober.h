@@ -63,7 +63,7 @@ class PodProber {
   PodProber(const PodProber&) = delete;
   PodProber& operator=(const PodProber&) = delete;
 
-  /// Pods are reached as `door` says; to be set before the first pod.
+  /// Pods are reached through `door`; to be set before the first pod.
   void set_door(PodDoor door) { door_ = std::move(door); }
 
   void add(RevisionHandle revision, std::int32_t container_concurrency);
@@ -78,8 +78,8 @@ class PodProber {
   void set_pods(RevisionHandle revision, std::span<const PlatformPod> pods);
 
   /// Where its pods are reached together: the way for all requests while no pod can be reached
-  /// itself, as Destinations says. Absent: there is none. Where requests are encrypted it is
-  /// reached at `tls_port`, and is no way if that is 0.
+  /// itself, by the rules of Destinations. Absent: there is none. Where requests are encrypted it
+  /// is reached at `tls_port`, and is no way if that is 0.
   void set_service(RevisionHandle revision, std::optional<net::Address> service,
                    std::uint16_t tls_port = 0);
 

@@ -25,7 +25,7 @@ class PodTls {
   /// Reads the authorities. Problem: there are none.
   [[nodiscard]] Result<int, Problem> open();
 
-  /// Turns the address of a sidecar into that of its TLS listener and says how to speak there.
+  /// Turns the address of a sidecar into that of its TLS listener, with the TLS context for it.
   [[nodiscard]] net::UpstreamTls door(std::string_view space, net::Address& address);
 
   /// To be called each second: takes up changed authorities for new connections. A bad file is

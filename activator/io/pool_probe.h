@@ -19,7 +19,7 @@
 namespace sluice::activator {
 
 struct PoolProbeRequest {
-  /// Complete request head of HTTP/1.1 with its empty line; a GET. It must not ask to close the
+  /// Complete request head of HTTP/1.1 with its empty line; a GET. It must not request to close the
   /// connection, or the first real request has to dial again.
   std::string head;
 

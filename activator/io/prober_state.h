@@ -32,7 +32,7 @@ struct PodProber::Watch {
   std::map<std::string, Pod, std::less<>> pods;  // by dest
   std::set<std::string, std::less<>> usable;     // of them, those whose sidecar answers
   std::set<std::string, std::less<>> listed;     // of them, this activator's
-  std::set<std::string, std::less<>> avoid;      // as told; may name pods that are not here
+  std::set<std::string, std::less<>> avoid;      // as reported; may name pods that are not here
   bool whole = true;                             // all that are usable are listed
   std::optional<ProbedService> service;
 };

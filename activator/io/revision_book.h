@@ -31,7 +31,7 @@ struct BookSpec {
 /// one a request names, by headers, by the host's form, or by a host of its own (activator.md 4).
 class RevisionBook final : public Router, public model::Listener {
  public:
-  /// Called for a revision that is new, when gateway and prober know it.
+  /// Called for a new revision, after gateway and prober have it.
   using Added = std::function<void(const RevisionId&, RevisionHandle)>;
 
   /// Called for one that is about to go.

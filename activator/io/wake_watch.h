@@ -15,13 +15,13 @@
 namespace sluice::activator {
 
 /// Follows revisions from the first request that finds no pod to the first byte of its answer, and
-/// knows how long each phase took (protocols.md 7). Costs nothing while a revision has pods.
+/// has the time of each phase (protocols.md 7). Costs nothing while a revision has pods.
 class WakeWatch {
  public:
   /// A request waits and no pod takes requests.
   void held(RevisionHandle revision, TimePoint now);
 
-  /// The autoscaler wants pods.
+  /// The autoscaler requests pods.
   void decided(RevisionHandle revision, TimePoint now);
 
   /// The platform reports a pod.

@@ -31,7 +31,7 @@ void ActivatorStreams::close() {
   hello_timer_->cancel();
   watching_hellos_ = false;
   for (auto& [session, line] : lines_) {
-    line->close({rpc::Code::unavailable, "this autoscaler ends"});
+    line->close({rpc::Code::unavailable, "this autoscaler is shutting down"});
   }
   lines_.clear();
 }
@@ -66,7 +66,7 @@ void ActivatorStreams::watch_hellos() {
   hello_timer_->after(kHelloLimit, [this] {
     watching_hellos_ = false;
     for (const Session session : hub_.overdue(time_.now())) {
-      refuse(session, {rpc::Code::deadline_exceeded, "no Hello came"});
+      refuse(session, {rpc::Code::deadline_exceeded, "no Hello was received"});
     }
     watch_hellos();
   });

@@ -17,7 +17,7 @@ class ActivatorStreams {
  public:
   using Heard = std::function<void(const ActivatorHub::Heard&)>;
 
-  /// `time`, `log` and `hub` outlive this. `heard` is called with every message that says
+  /// `time`, `log` and `hub` outlive this. `heard` is called with every message that reports
   /// something.
   ActivatorStreams(Loop& time, const log::Logger& log, ActivatorHub& hub, Heard heard);
   ~ActivatorStreams();

@@ -166,7 +166,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
     if (!kept) {
       return ApiProblem{404, "no-decision", "No decision",
                         "no decision was kept from before " + format_time(*at),
-                        "give a later time; .../history lists them"};
+                        "give a later time; sluice history " + name.name + " lists what is kept"};
     }
     (*kept)["last_cold_start"] = parts_.history.cold_start_at(facts, *at).value_or(nullptr);
     return std::move(*kept);
@@ -175,7 +175,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
   answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);
-  if (parts_.front != nullptr) answer["not_ready"] = parts_.front->not_ready(*revision);
+  if (parts_.front != nullptr) parts_.front->complete_explanation(*revision, answer);
   return answer;
 }
 
@@ -221,7 +221,7 @@ ApiResult<json> Api::scale(const ServiceName& name, const ScaleBounds& bounds) {
   const std::int32_t max = bounds.max.value_or(present.max);
   if (max > 0 && min > max) {
     return invalid_document(
-        "min " + std::to_string(min) + " and max " + std::to_string(max) + " do not fit together",
+        "min " + std::to_string(min) + " and max " + std::to_string(max) + " contradict each other",
         "give 0 <= min <= max; a max of 0 means none");
   }
   (*revision)->set_bounds(bounds.min, bounds.max);

@@ -18,7 +18,7 @@
 
 namespace sluice::autoscaler {
 
-/// What the API says of the program itself.
+/// What the API shows of the program itself.
 struct ApiFacts {
   std::string name;      ///< of this replica
   std::string version;   ///< of this build

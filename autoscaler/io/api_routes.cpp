@@ -67,7 +67,7 @@ Whole answer_of(const ApiResult<json>& result, int status = 200) {
 bool hide_failures(json& body) {
   if (!body.is_object()) return false;
   const bool failing = body.value("failing", false);
-  if (failing) body["why"] = "replicas fail to start; the user who runs the engine sees why";
+  if (failing) body["why"] = "replicas fail to start; the user who runs the engine can see why";
   const bool ended = body.erase("stderr_tail") > 0;
   if (ended) body.erase("why");
   const auto others = body.find("not_ready");
@@ -104,7 +104,7 @@ Whole socket_only(const std::string& doing, std::string fix) {
 Whole own_user_only(const std::string& what, const std::string& fix) {
   return problem_answer({403, "own-user-only", "For the engine's own user",
                          what + " is only for the user who runs this engine",
-                         "ask as that user: " + fix});
+                         "run as that user: " + fix});
 }
 
 // Where specs are not ours, what may change of a service stands in its objects and in no document.
@@ -115,7 +115,7 @@ Whole method_not_allowed(const Asked& asked, const std::string& allow) {
           (asked.machine == nullptr ? "; changes are made on the objects of the platform" : ""));
 }
 
-// A page of `items`, which start at place `next`; `more` stands beside them.
+// A page of `items`, which start at place `next`; `more` is beside them.
 Whole list_answer(const json& items, const ApiTarget& target, const json& more = json::object()) {
   const auto page = http::page_of(target, items.size());
   if (!page) return problem_answer(page.error());
@@ -167,6 +167,7 @@ Whole explain_answer(const Asked& asked, const ServiceName& name) {
   auto explained = asked.services.explain(name, at);
   if (explained && !asked.shows_all()) {
     explained->erase("keeps_awake");
+    explained->erase("last_failure");
     hide_failures(*explained);
   }
   return answer_of(explained);
@@ -191,15 +192,16 @@ ApiAnswer logs_answer(const Asked& asked, const std::string& name) {
   }
   const auto lines = asked.machine->logs(name, wanted);
   if (!lines) return whole(problem_answer(lines.error()));
-  ApiAnswer answer = whole(text_answer(*lines));
+  ApiAnswer answer = whole(text_answer(lines->text));
   if (asked.target.flag("follow")) {
-    answer.stream =
-        api::ApiStream{.filter = {.types = {"log"}, .service = name, .replica = wanted.replica},
-                       .after = asked.services.events().last_id(),
-                       .sse = false,
-                       .text_of = [times = wanted.times](const Event& event) {
-                         return log_line_of(event, times);
-                       }};
+    answer.stream = api::ApiStream{
+        .filter = {.types = {"log"}, .service = lines->service, .replica = wanted.replica},
+        .after = asked.services.events().last_id(),
+        .sse = false,
+        .text_of = [times = wanted.times, of = lines->revision](const Event& event) {
+          const bool is_of = of.empty() || event.key.replica.starts_with(of + "-");
+          return is_of ? log_line_of(event, times) : std::string{};
+        }};
   }
   return answer;
 }
@@ -230,14 +232,19 @@ Whole scale_answer(const Asked& asked, const ServiceName& name) {
 }
 
 // Documents of one or more Services.
-Whole apply_answer(const Asked& asked) {
+ApiAnswer apply_answer(const Asked& asked) {
   if (asked.request.proof != Proof::socket) {
-    return socket_only("a new spec", "sluice apply -f FILE");
+    return whole(socket_only("a new spec", "sluice apply -f FILE"));
   }
-  return answer_of(
-      asked.machine->apply(asked.request.body, {.dry_run = asked.target.flag("dry_run"),
-                                                .write = asked.target.flag("write"),
-                                                .base = asked.target.text("base")}));
+  ApplyMode mode{.dry_run = asked.target.flag("dry_run"),
+                 .write = asked.target.flag("write"),
+                 .base = asked.target.text("base")};
+  ApiAnswer answer;
+  answer.later = [machine = asked.machine, yaml = asked.request.body,
+                  mode = std::move(mode)](const ApiAnswer::Later& done) {
+    machine->apply(yaml, mode, [done](const ApiResult<json>& result) { done(answer_of(result)); });
+  };
+  return answer;
 }
 
 Whole spec_answer(const Asked& asked, const std::string& name) {
@@ -415,7 +422,7 @@ ApiAnswer route(const Asked& asked) {
   if (single && asked.machine != nullptr) {
     if (path[2] == "shutdown") return shutdown_answer(asked);
     if (path[2] == "sessions") return session_answer(asked);
-    if (path[2] == "services" && asked.request.method == "PUT") return whole(apply_answer(asked));
+    if (path[2] == "services" && asked.request.method == "PUT") return apply_answer(asked);
   }
   const bool events = single && path[2] == "events";
   std::optional<Whole> found;

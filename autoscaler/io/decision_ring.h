@@ -12,7 +12,7 @@
 namespace sluice::autoscaler {
 
 /// The decisions of late that changed something, of all revisions together: what `history` and
-/// `explain?at=` are answered from. The oldest make room for new ones; a restart forgets all.
+/// `explain?at=` are answered from. The oldest make room for new ones; a restart empties it.
 class DecisionRing {
  public:
   static constexpr std::size_t kDecisionsMax = 20'000;

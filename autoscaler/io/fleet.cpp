@@ -17,12 +17,11 @@ ScalingSpec Fleet::spec_of(const model::Revision& revision, bool tell) const {
   for (const AnnotationProblem& wrong : check_annotations(annotations, config_)) {
     for (const std::string& key : wrong.keys) annotations.erase(key);
     if (!tell) continue;
-    around_.log.write(log::Severity::error, "an annotation is wrong and counts as absent",
+    around_.log.write(log::Severity::error, "an annotation is invalid and ignored",
                       {{"revision", revision.id.space + "/" + revision.id.name},
                        {"problem", wrong.problem.what},
                        {"fix", wrong.problem.fix}});
-    around_.events.warn(revision,
-                        "an annotation is wrong and counts as absent: " + wrong.problem.what,
+    around_.events.warn(revision, "an annotation is invalid and ignored: " + wrong.problem.what,
                         wrong.problem.fix);
   }
   return resolve(config_, annotations, revision.container_concurrency, revision.reachability);

@@ -18,7 +18,7 @@
 
 namespace sluice::autoscaler {
 
-/// All revisions that this replica governs: what the platform says goes to them, and so does what
+/// All revisions that this replica governs: the platform's reports go to them, and so does what
 /// activators report.
 class Fleet final : public model::Listener {
  public:

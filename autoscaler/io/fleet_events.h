@@ -27,7 +27,7 @@ namespace sluice::autoscaler {
 class FleetEvents {
  public:
   /// All outlive this. `front` is null in a cluster; with one, the end of a replica that was not
-  /// chosen to go is published by who knows its exit status.
+  /// chosen for removal is published by the part that has its exit status.
   FleetEvents(const Loop& clock, api::EventRing& events, History& history,
               const FrontFacts* front = nullptr);
   FleetEvents(const FleetEvents&) = delete;

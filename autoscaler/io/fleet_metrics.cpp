@@ -51,10 +51,10 @@ void gauge(Families& families, const std::vector<Labelled>& revisions, std::stri
 void write_decisions(Families& families, const std::vector<Labelled>& all) {
   using Gauges = Revision::Gauges;
   const Chosen any = [](const Gauges&) { return true; };
-  gauge(families, all, "kn_revision_pods_desired", "Pods the load asks for, before bounds.", any,
+  gauge(families, all, "kn_revision_pods_desired", "Pods that the load needs, before bounds.", any,
         [](const Gauges& gauges) { return gauges.desired; });
   gauge(families, all, "kn_revision_pods_requested",
-        "Pods asked of the platform, after every rule.",
+        "Pods requested of the platform, after every rule.",
         [](const Labelled& each) { return each.revision->want(); });
   gauge(families, all, "kn_revision_pods_granted", "Pods requested that there is room for.",
         [](const Labelled& each) { return each.revision->granted(); });
@@ -71,7 +71,7 @@ void write_decisions(Families& families, const std::vector<Labelled>& all) {
   const Said target = [](const Gauges& gauges) { return gauges.target; };
   constexpr const char* kStable = "Average over the stable window.";
   constexpr const char* kPanic = "Average over the panic window.";
-  constexpr const char* kTarget = "Wanted of each pod.";
+  constexpr const char* kTarget = "Target per pod.";
   gauge(families, all, "kn_revision_concurrency_stable", kStable, concurrency, stable);
   gauge(families, all, "kn_revision_concurrency_panic", kPanic, concurrency, panic);
   gauge(families, all, "kn_revision_concurrency_target", kTarget, concurrency, target);
@@ -81,14 +81,15 @@ void write_decisions(Families& families, const std::vector<Labelled>& all) {
 }
 
 void write_pods(Families& families, const std::vector<Labelled>& all) {
-  gauge(families, all, "kn_revision_pods_count", "Pods that are ready and stay.",
+  gauge(families, all, "kn_revision_pods_count", "Pods that are ready and not being removed.",
         [](const Labelled& each) { return each.counts.ready; });
-  gauge(families, all, "kn_revision_pods_not_ready_count", "Pods that are not ready, or leave.",
+  gauge(families, all, "kn_revision_pods_not_ready_count",
+        "Pods that are not ready, or are being removed.",
         [](const Labelled& each) { return each.counts.starting + each.counts.leaving; });
   gauge(families, all, "kn_revision_pods_pending_count", "Pods that are starting.",
         [](const Labelled& each) { return each.counts.starting; });
   gauge(families, all, "kn_revision_pods_terminating_count",
-        "Pods that the platform has asked to end.",
+        "Pods that the platform is terminating.",
         [](const Labelled& each) { return each.counts.terminating; });
   gauge(families, all, "kn_revision_pods_throttled", "Pods throttled while memory is short.",
         [](const Labelled& each) { return each.counts.throttled; });

@@ -5,7 +5,8 @@
 
 namespace sluice::autoscaler {
 
-/// What names the series of a revision, here and in what a front door in the same process knows.
+/// What names the series of a revision, here and in the metrics of a front door in the same
+/// process.
 [[nodiscard]] metrics::Labels labels_of(const Revision& revision);
 
 /// What each revision was decided from and what it has, under Knative's names (autoscaler.md 12).

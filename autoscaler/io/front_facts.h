@@ -8,14 +8,14 @@ namespace sluice::autoscaler {
 
 class Revision;
 
-/// What only the front door and the supervisor of replicas in the same process know. In a cluster,
-/// where they are other programs, there is none.
+/// Facts that only the front door and the supervisor of replicas in the same process have. In a
+/// cluster, where they are other programs, there is none.
 class FrontFacts {
  public:
   virtual ~FrontFacts() = default;
 
-  /// Sets "url", "queued", "in_flight", "rps", "p50_ms", "p99_ms", "min" and "not_ready" of a
-  /// status object.
+  /// Sets "url", "queued", "in_flight", "rps", "p50_ms", "p99_ms", "min" and "not_ready", the
+  /// revisions of the same service that are amiss, the newest first, of a status object.
   virtual void complete(const Revision& revision, nlohmann::json& status) const = 0;
 
   /// Sets "pid", "port" and "memory_bytes" of one replica, in a status object or an event.
@@ -25,14 +25,15 @@ class FrontFacts {
   /// The cold_start event of the service's last start from nothing; null: none.
   [[nodiscard]] virtual nlohmann::json last_cold_start(const Revision& revision) const = 0;
 
-  /// "keeps_awake" of `explain`: who sent requests in the last minute.
+  /// "keeps_awake" of `explain`: the clients that sent requests in the last minute.
   [[nodiscard]] virtual nlohmann::json callers(const Revision& revision) const = 0;
 
-  /// The revisions of the same service that are not ready: [{"revision","state","cause","why"}],
-  /// the newest first.
-  [[nodiscard]] virtual nlohmann::json not_ready(const Revision& revision) const = 0;
+  /// Sets "not_ready" of `explain`, as of a status object, and "last_failure": while nothing is
+  /// wanted of the revision, why its last start failed; else null.
+  virtual void complete_explanation(const Revision& revision,
+                                    nlohmann::json& explanation) const = 0;
 
-  /// Adds what `version` says of the process.
+  /// Adds the facts of the process to `version`.
   virtual void complete_version(nlohmann::json& version) const = 0;
 };
 

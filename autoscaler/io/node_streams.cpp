@@ -35,7 +35,7 @@ void NodeStreams::close() {
   watch_timer_->cancel();
   watching_ = false;
   for (auto& [id, line] : lines_) {
-    line.call->close({rpc::Code::unavailable, "this autoscaler ends"});
+    line.call->close({rpc::Code::unavailable, "this autoscaler is shutting down"});
   }
   lines_.clear();
 }
@@ -79,7 +79,7 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
   line.heard = time_.now();
   if (report->node != line.node) {
     end(id,
-        {rpc::Code::invalid_argument, "a stream speaks for one node, this one for " + line.node});
+        {rpc::Code::invalid_argument, "a stream reports for one node, this one for " + line.node});
     return;
   }
   if (const auto ending = not_its_own(line, *report)) {
@@ -126,7 +126,7 @@ void NodeStreams::count_claims(const Line& line, const proto::NodeReport& report
     if (node && *node == report.node) continue;
     refusals_.add(node ? "pod_of_other_node" : "unknown_pod", line.call->peer(), [&] {
       return "node " + report.node + " reports pod " + each.space + "/" + each.pod +
-             (node ? ", which is on node " + *node : ", which is not known here");
+             (node ? ", which is on node " + *node : ", which is unknown here");
     });
   }
 }
@@ -149,7 +149,7 @@ void NodeStreams::end_silent() {
   for (auto at = lines_.begin(); at != lines_.end();) {
     const auto& [id, line] = *at++;
     if (now - line.heard < (line.node.empty() ? kFirstReport : kNextReport)) continue;
-    end(id, {rpc::Code::deadline_exceeded, "no report came"});
+    end(id, {rpc::Code::deadline_exceeded, "no report was received"});
   }
 }
 

@@ -23,7 +23,7 @@ std::optional<std::uint64_t> Refusals::noted(std::string_view reason, const std:
 void Refusals::tell(std::string_view reason, const std::string& peer, std::uint64_t count,
                     const std::string& why) const {
   log_.write(log::Severity::warning,
-             "a peer is refused; further ones like it are counted for an hour",
+             "a peer is refused; further refusals like it are only counted for an hour",
              {{"peer", host_of(peer)},
               {"reason", std::string{reason}},
               {"times", std::to_string(count)},
@@ -32,7 +32,7 @@ void Refusals::tell(std::string_view reason, const std::string& peer, std::uint6
 
 void Refusals::write_metrics(metrics::Families& families) const {
   families.family("sluice_autoscaler_refused_total", metrics::MetricType::counter,
-                  "Connections, calls and claims refused for want of proof, by reason");
+                  "Connections, calls and claims refused, by reason");
   for (const auto& [reason, count] : counts_) {
     families.value({{"reason", reason}}, count);
   }

@@ -14,19 +14,20 @@
 
 namespace sluice::autoscaler {
 
-/// What the doors refuse for want of proof: counted by reason, and logged as RefusalNotes says.
+/// Refused connections, calls and claims of peers: counted by reason, and logged at the pace of
+/// RefusalNotes.
 class Refusals {
  public:
   /// Both outlive this.
   Refusals(const Clock& clock, const log::Logger& log) : clock_{clock}, log_{log} {}
 
-  /// `reason`: a label, one of few. `peer`: who, as gRPC writes it; its port is no part of it.
+  /// `reason`: a label, one of few. `peer`: its address, as gRPC writes it, without its port.
   /// `why`: a sentence that names the setting.
   void add(std::string_view reason, const std::string& peer, const std::string& why) {
     add(reason, peer, [&why] { return why; });
   }
 
-  /// The same; `why()` makes the sentence, and is asked only where it is logged.
+  /// The same; `why()` makes the sentence, and is called only where it is logged.
   template <class Why>
   requires std::is_invocable_r_v<std::string, const Why&>
 

@@ -371,7 +371,7 @@ ScaleReport Revision::report() const {
             .metrics_missing = metrics_missing_,
             .paused = true,
             .start_failed = start_failure_,
-            .why = "that many were chosen by hand"};
+            .why = "the number was set by hand"};
   }
   return {.desired = want(),
           .granted = granted_,

@@ -88,7 +88,7 @@ class Revision final : public ScaledRevision {
   /// Changed settings apply live.
   void update(const ScalingSpec& scaling);
 
-  /// `probe_ok`: the answer to the probe that the evaluation before asked for.
+  /// `probe_ok`: the result of the probe that the previous evaluation requested.
   void evaluate(Trigger trigger, std::optional<bool> probe_ok = std::nullopt);
 
   /// At least one replica from now on, for a stable window after it is ready.
@@ -101,7 +101,7 @@ class Revision final : public ScaledRevision {
   void sleep();
 
   /// Requests are held for it, of that age at most: one that came after the order to sleep ends the
-  /// sleep, whatever the stats of the second in which the order came say.
+  /// sleep, whatever the stats of the second of the order show.
   void heed_held(Duration oldest);
 
   /// Other bounds until its scaling is changed, or this program ends. Absent: as it is.
@@ -123,13 +123,13 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] bool leaving(const PodFacts& pod) const;
   [[nodiscard]] bool throttled(const PodFacts& pod) const;
 
-  /// What there is room for of what is wanted, as it was last told.
+  /// How many of the requested replicas there is room for, as last reported.
   [[nodiscard]] std::int32_t granted() const { return granted_; }
 
   /// The last decision, with what of it is granted now, and why not all.
   [[nodiscard]] DecisionRecord last() const;
 
-  /// Why none of its pods becomes ready, as a sentence, as it was last told; empty: one is ready,
+  /// Why none of its pods becomes ready, as a sentence, as last reported; empty: one is ready,
   /// or may become so.
   [[nodiscard]] const std::string& start_failure() const { return start_failure_; }
 
@@ -179,7 +179,7 @@ class Revision final : public ScaledRevision {
 
   Surroundings& around_;
   model::Revision facts_;         // its pods are in pods_
-  ScalingSpec scaling_;           // as it was last told: set_bounds() is not in it
+  ScalingSpec scaling_;           // as last reported: set_bounds() is not in it
   std::vector<PodFacts> pods_;    // in the order they were first seen
   std::unique_ptr<Timer> again_;  // to publish
   std::optional<TimePoint> again_at_;
@@ -197,7 +197,7 @@ class Revision final : public ScaledRevision {
   };
 
   std::optional<Shortage> shortage_;
-  bool told_limit_ = false;  // the decision told last was not granted whole
+  bool told_limit_ = false;  // the decision reported last was not granted whole
   std::int32_t told_granted_ = -1;
   std::string start_failure_;  // see start_failure()
   bool metrics_missing_ = false;

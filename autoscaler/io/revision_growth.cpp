@@ -58,16 +58,16 @@ Room::Granted Revision::take_choice(std::int32_t chosen) {
 
 void Revision::note_shortage(const Room::Granted& granted) {
   if (granted.bounded != shortage_.has_value()) {
-    around_.log.write(
-        granted.bounded ? log::Severity::warning : log::Severity::info,
-        granted.bounded ? "there is no room for what is wanted" : "there is room again",
-        {{"revision", shown(facts_.id)},
-         {"wanted", std::to_string(want())},
-         {"granted", std::to_string(granted_)},
-         {"free_bytes", std::to_string(granted.free)}});
+    around_.log.write(granted.bounded ? log::Severity::warning : log::Severity::info,
+                      granted.bounded ? "there is no room for all requested replicas"
+                                      : "there is room for all requested replicas again",
+                      {{"revision", shown(facts_.id)},
+                       {"wanted", std::to_string(want())},
+                       {"granted", std::to_string(granted_)},
+                       {"free_bytes", std::to_string(granted.free)}});
     if (granted.bounded) {
-      around_.events.warn(facts_, "there is no room for what is wanted: " + granted.shortage,
-                          "free memory, or add a node");
+      around_.events.warn(
+          facts_, "there is no room for all requested replicas: " + granted.shortage, granted.fix);
     }
   }
   if (!granted.bounded) {
@@ -120,7 +120,7 @@ std::optional<proto::CannotScale> Revision::cannot_scale() const {
   const TimePoint now = around_.clock.now();
   if (facts_.chosen == 0) {
     return proto::CannotScale{.reason = Reason::paused,
-                              .detail = "it is kept at no replicas by hand",
+                              .detail = "it is kept at zero replicas by hand",
                               .retry_after = kPausedRetry};
   }
   if (refuses_starts()) {

@@ -11,7 +11,7 @@
 
 namespace sluice::autoscaler {
 
-/// The newest decisions and cold starts of all revisions together, in memory; a restart forgets
+/// The newest decisions and cold starts of all revisions together, in memory; a restart loses
 /// them.
 class RingHistory final : public History {
  public:

@@ -10,7 +10,7 @@
 
 namespace sluice::autoscaler {
 
-/// A revision as the loop that scales it knows it.
+/// A revision as the loop that scales it uses it.
 class ScaledRevision {
  public:
   virtual ~ScaledRevision() = default;

@@ -35,7 +35,7 @@ struct ScaleBounds {
 /// 422 for a document or a value that is not accepted.
 [[nodiscard]] http::ApiProblem invalid_document(std::string detail, std::string fix);
 
-/// What the routes ask in every form: of services, their decisions and events. Called on the loop;
+/// What the routes call in every form: services, their decisions and events. Called on the loop;
 /// returns at once. The JSON bodies are those of protocols.md 5.
 class ServicesApi {
  public:
@@ -83,7 +83,7 @@ class ServicesApi {
   /// Reports of the nodes, ordered by name; null: this form has no such list.
   [[nodiscard]] virtual nlohmann::json nodes() = 0;
 
-  /// The keys of `config-autoscaler` in force; null: this form does not tell.
+  /// The keys of `config-autoscaler` in force; null: this form does not show them.
   [[nodiscard]] virtual nlohmann::json config() = 0;
 
   /// The events of all of them; outlives every session of the API server.
@@ -93,7 +93,7 @@ class ServicesApi {
 /// Whether a spec is written with the values of its environment and of its probe's headers.
 enum class Values : std::uint8_t { shown, hidden };
 
-/// Which lines `logs` wants.
+/// Which lines `logs` prints.
 struct LogQuery {
   std::size_t tail = 100;          ///< newest lines, 0..10000
   std::string replica;             ///< only this replica id; empty: all
@@ -114,6 +114,13 @@ struct OutputLine {
 /// `2026-11-20T14:03:12.061Z app-00001-1#3 | text`.
 [[nodiscard]] std::string output_text(const OutputLine& line, bool times);
 
+/// What `logs` answers.
+struct ServiceLines {
+  std::string text;
+  std::string service;   ///< whose replicas have printed it
+  std::string revision;  ///< the only one of that service; empty: all of them
+};
+
 /// What the end of an engine came to: `stopped N replicas, M requests cut`.
 struct ShutdownResult {
   std::int64_t stopped = 0;  ///< replicas that ran when the shutdown began
@@ -123,7 +130,7 @@ struct ShutdownResult {
 /// How a document is applied.
 struct ApplyMode {
   bool dry_run = false;  ///< nothing changes
-  bool write = false;    ///< into the watched file in which the service stands
+  bool write = false;    ///< into the watched file that defines the service
   std::string base;      ///< directory of the document; empty: the engine's own
 };
 
@@ -149,15 +156,17 @@ class MachineApi {
   [[nodiscard]] virtual ApiResult<std::string> spec_yaml(const std::string& name,
                                                          Values values) = 0;
 
+  /// Gets what came of an apply, once, on the engine's thread.
+  using AppliedDone = std::function<void(const ApiResult<nlohmann::json>&)>;
+
   /// Adds or changes the services of `yaml`; with `write` it holds one. Answers {"items":[{
   /// "service","result","revision","difference":[{"key","old","new"}]}],"warnings"}, result one of
   /// created, configured, unchanged, and refused with "detail" and "fix". A problem is of all that
   /// is wrong with them, and nothing has changed. A service that is defined in a watched file is
   /// changed there only: 409 without `write`.
-  [[nodiscard]] virtual ApiResult<nlohmann::json> apply(const std::string& yaml,
-                                                        const ApplyMode& mode) = 0;
+  virtual void apply(const std::string& yaml, const ApplyMode& mode, AppliedDone done) = 0;
 
-  /// Adds what a second `up` has asked for (protocols.md 5, POST /sessions).
+  /// Adds the services of a second `up` (protocols.md 5, POST /sessions).
   [[nodiscard]] virtual ApiResult<MachineSession> begin_session(const nlohmann::json& asked) = 0;
 
   /// The revisions of a service, the newest first: an array of
@@ -176,8 +185,8 @@ class MachineApi {
   [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;
 
   /// Output lines of replicas, oldest first, as output_text() has them.
-  [[nodiscard]] virtual ApiResult<std::string> logs(const std::string& name,
-                                                    const LogQuery& query) = 0;
+  [[nodiscard]] virtual ApiResult<ServiceLines> logs(const std::string& name,
+                                                     const LogQuery& query) = 0;
 
   /// Whether the front door is open and no shutdown has begun.
   [[nodiscard]] virtual bool ready() = 0;

@@ -18,8 +18,8 @@
 namespace sluice::autoscaler {
 
 /// Forwards stats of revisions that another replica scales to it over WebSocket (autoscaler.md
-/// 10.2): those of Knative's activators, which know one address only, and those of our activators
-/// that do not have the present owners yet. Belongs to one thread.
+/// 10.2): those of Knative's activators, which send to one address only, and those of our
+/// activators that do not have the present owners yet. Belongs to one thread.
 class StatForwarder {
  public:
   /// Takes stats of revisions that are ours.
@@ -27,8 +27,8 @@ class StatForwarder {
 
   struct Counts {
     std::uint64_t forwarded = 0;  ///< stats that were written to a holder
-    std::uint64_t dropped = 0;    ///< after the last retry, or for want of room
-    std::uint64_t failures = 0;   ///< connections that came to nothing, or broke
+    std::uint64_t dropped = 0;    ///< after the last retry, or because there was no room
+    std::uint64_t failures = 0;   ///< connections that failed or broke
   };
 
   /// `self`: this replica, to which nothing is sent. `buckets`: all of them. `clock` and `log`

@@ -122,9 +122,9 @@ struct StatSocket::State {
       return;
     }
     if (!websocket::is_upgrade(request)) {
-      answer(
-          self, session, http::status::upgrade_required,
-          "stats come here as binary WebSocket frames; the HTTP API has an address of its own\n");
+      answer(self, session, http::status::upgrade_required,
+             "this address takes stats as binary WebSocket frames; the HTTP API has another "
+             "address\n");
       return;
     }
     upgrade(self, session);
@@ -185,7 +185,7 @@ struct StatSocket::State {
     if (closed) return;
     if (!session.stream.got_binary()) {
       if (counts.text++ == 0) {
-        log.write(log::Severity::warning, "text frames are dropped: stats come in binary ones");
+        log.write(log::Severity::warning, "text frames are dropped: stats must be in binary ones");
       }
     } else {
       ++counts.frames;
@@ -208,7 +208,7 @@ struct StatSocket::State {
     session->open = false;
     session->cut();
     if (!closed) {
-      log.write(log::Severity::info, "a sender of stats is gone",
+      log.write(log::Severity::info, "a sender of stats has disconnected",
                 {{"how", ec.message()}, {"senders", std::to_string(connected())}});
     }
     gone(session);

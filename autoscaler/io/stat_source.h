@@ -8,7 +8,7 @@
 
 namespace sluice::autoscaler {
 
-/// Where the stats of pods come from when they are asked for.
+/// Where the stats of pods are scraped.
 class StatSource {
  public:
   /// A question on its way; destroyed, it is not answered.

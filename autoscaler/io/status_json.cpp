@@ -38,8 +38,8 @@ std::string seconds(Duration duration) {
 std::string_view state_of(const Revision& revision) {
   const Revision::Counts counts = revision.counts();
   if (counts.ready > 0) return "awake";
-  if (!revision.start_failure().empty()) return "failing";
-  if (revision.want() > 0) return "starting";
+  // A start that failed is history once nothing is wanted.
+  if (revision.want() > 0) return revision.start_failure().empty() ? "starting" : "failing";
   return counts.leaving > 0 ? "draining" : "asleep";
 }
 
@@ -68,7 +68,7 @@ RevisionStatus status_of(const Revision& revision, std::optional<double> last_co
 
 json status_json(const RevisionStatus& status) {
   const DecisionRecord& decision = status.decision;
-  const bool failing = !status.start_failure.empty();
+  const bool failing = status.state == "failing";
   return {
       {"namespace", status.of.id.space},
       {"name", status.of.service},

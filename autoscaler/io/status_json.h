@@ -38,7 +38,8 @@ struct RevisionStatus {
 [[nodiscard]] RevisionStatus status_of(const Revision& revision,
                                        std::optional<double> last_cold_start_ms);
 
-/// The status object of protocols.md 5 without "replicas". Null in it: what only activators know.
+/// The status object of protocols.md 5 without "replicas". Null in it: what only activators can
+/// report.
 [[nodiscard]] nlohmann::json status_json(const RevisionStatus& status);
 
 /// All of it, of a revision with this last cold_start event (null: none).

@@ -26,7 +26,7 @@ struct Tolerance {
 inline constexpr Tolerance kRounded{.absolute = 2e-6, .relative = 0};
 inline constexpr Tolerance kFloating{.absolute = 1e-9, .relative = 1e-9};
 
-/// Compares what a case expects with what the cores say, and keeps the first difference.
+/// Compares what a case expects with what the cores return, and keeps the first difference.
 class Expect {
  public:
   /// Prefix of every field that follows: "ticks[3].".

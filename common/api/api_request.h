@@ -13,7 +13,7 @@
 // One request of an HTTP+JSON API and its answer, as the server passes them on and takes them.
 namespace sluice::api {
 
-/// What a request has shown of who sends it; each includes what is before it.
+/// What a request has shown of its sender; each includes what is before it.
 enum class Proof : std::uint8_t {
   none,      ///< nothing but that it comes from where the door answers
   own_user,  ///< it may read all: of one machine, the program's own user sends it

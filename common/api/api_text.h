@@ -85,7 +85,7 @@ struct ApiPage {
   std::size_t end = 0;  ///< the first that does not
 };
 
-/// The page of `size` items that `limit` and `next` of the target ask for.
+/// The page of `size` items that `limit` and `next` of the target select.
 [[nodiscard]] Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size);
 
 /// The answer with the items of `page`, out of `size`.

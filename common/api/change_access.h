@@ -9,7 +9,7 @@
 // Who may change something through an API, decided from values alone.
 namespace sluice::api {
 
-/// What a request says of where it comes from, and by which right. Views into the request.
+/// The origin and the rights that a request states. Views into the request.
 struct ChangeFields {
   std::string_view authority = {};      ///< Host, with or without port
   std::string_view token = {};          ///< Sluice-Edit
@@ -26,8 +26,8 @@ struct ChangeFields {
 /// Whether two texts are equal, in a time that depends on their lengths alone.
 [[nodiscard]] bool equal_secretly(std::string_view left, std::string_view right);
 
-/// Whether a request comes from a page of this very host, or from no page. A browser says from
-/// which page a request comes; anything else than that is refused, whatever it knows.
+/// Whether a request comes from a page of this very host, or from no page. A browser names the page
+/// from which a request comes; anything else than that is refused, whatever its credentials.
 [[nodiscard]] bool is_own_page(const ChangeFields& fields);
 
 /// 403 for a page of another site.

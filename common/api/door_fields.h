@@ -5,7 +5,7 @@
 
 namespace sluice::api {
 
-/// A header field that stands on every answer of an API.
+/// A header field of every answer of an API.
 struct DoorField {
   std::string_view name;
   std::string_view value;

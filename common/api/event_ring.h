@@ -41,11 +41,11 @@ class Event {
   const EventKey key;
 
  private:
-  mutable Body body_;         // until data() is asked for
+  mutable Body body_;         // until data() is called
   mutable std::string data_;  // since then
 };
 
-/// Which events a reader wants: any of `types`, of `service`, of `replica`, of namespace `space`;
+/// Which events a reader gets: any of `types`, of `service`, of `replica`, of namespace `space`;
 /// empty means all.
 struct EventFilter {
   std::vector<std::string> types = {};
@@ -69,13 +69,13 @@ class EventRing {
 
   explicit EventRing(std::size_t events_max = kEventsMax, std::size_t bytes_max = kBytesMax);
 
-  /// Keeps `event` (an object with a string "type") and tells the listeners. Returns its id.
+  /// Keeps `event` (an object with a string "type") and calls the listeners. Returns its id.
   std::uint64_t publish(const nlohmann::json& event);
 
-  /// The same of an object that is made when the first reader wants it.
+  /// The same of an object that is made when the first reader gets it.
   std::uint64_t publish(EventKey key, Event::Body body);
 
-  /// What a reader who has seen everything up to `after` gets.
+  /// What a reader that has everything up to `after` gets.
   struct Backlog {
     std::vector<std::shared_ptr<const Event>> events;  ///< oldest first
     std::uint64_t missed = 0;                          ///< published after `after`, no longer kept

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// Whether a character does something to who shows it instead of being seen: control characters of
+/// Whether a character controls the terminal instead of being shown: control characters of
 /// ASCII and Latin-1 (C1) but the tab, breaks of lines and paragraphs, marks that turn the
 /// direction of writing, characters without width. With them a text from outside could steer a
 /// terminal or show a reader of logs something else than what is there.

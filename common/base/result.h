@@ -13,7 +13,7 @@ namespace sluice {
 template <class T, class E = Error>
 using Result = boost::system::result<T, E>;
 
-/// A failure told to a person: what is wrong, and the fix, in one sentence each.
+/// A failure shown to a person: what is wrong, and the fix, in one sentence each.
 struct Problem {
   std::string what;
   std::string fix;

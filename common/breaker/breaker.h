@@ -29,7 +29,7 @@ struct Entered {
   Ticket ticket;
 };
 
-/// A concurrency limit with a bounded queue, strictly first come first served: a newcomer never
+/// A concurrency limit with a bounded queue, strictly first come first served: a new request never
 /// passes a waiter. The reference lets one that arrives in the right instant pass
 /// (queue-proxy.md 7); nothing depends on that, and fairness keeps the tail short.
 ///
@@ -40,7 +40,7 @@ class Breaker {
   /// A spec outside its ranges is a broken invariant, as it is in the reference.
   explicit Breaker(const BreakerSpec& spec);
 
-  /// One more wants to run. `now` is kept as the moment it joined the queue.
+  /// One more request arrives. `now` is kept as the moment it joined the queue.
   [[nodiscard]] Entered enter(TimePoint now);
 
   /// Takes a slot only if one is free at this moment; true owes one leave().
@@ -54,7 +54,7 @@ class Breaker {
   /// was admitted (it then owes its leave()), has expired or was cancelled before.
   bool cancel(Ticket ticket);
 
-  /// When the one who has waited longest joined; nothing when none waits.
+  /// When the request that has waited longest joined; nothing when none waits.
   [[nodiscard]] std::optional<TimePoint> oldest_waiting() const;
 
   /// Puts out the longest waiting if it has waited `age_max` or more, and returns it. One at a

@@ -16,9 +16,9 @@ namespace sluice::breaker {
 /// The place of one waiter in a queue. A place is used again after its waiter has gone, under
 /// another generation: a ticket kept too long is recognised as stale and names no waiter.
 struct Ticket {
-  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  std::uint32_t index = kNobody;
+  std::uint32_t index = kNone;
   std::uint32_t generation = 0;
 
   friend bool operator==(const Ticket&, const Ticket&) = default;
@@ -89,7 +89,7 @@ class WaitList {
   }
 
  private:
-  static constexpr std::uint32_t kNone = Ticket::kNobody;
+  static constexpr std::uint32_t kNone = Ticket::kNone;
 
   struct Place {
     Payload payload;

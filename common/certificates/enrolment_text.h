@@ -27,7 +27,7 @@ inline constexpr std::size_t kEnrollHeadMax = std::size_t{8} << 10U;
 /// Largest answer.
 inline constexpr std::size_t kEnrollAnswerMax = std::size_t{16} << 10U;
 
-/// Who asks, and for which key. The node is none of the asker's business: the token says which it
+/// The token of the caller, and its key. The request names no node: the token decides which it
 /// is.
 struct EnrollRequest {
   std::string token;

@@ -10,7 +10,7 @@ namespace sluice::certificates {
 /// What a certificate lets its holder do on the streams between our programs.
 enum class Role : std::uint8_t { autoscaler, activator, node_agent };
 
-/// What the URIs of a certificate say of its holder. One certificate may carry several roles.
+/// The roles of a certificate's holder, from its URIs. One certificate may carry several roles.
 struct Identity {
   bool autoscaler = false;
   bool activator = false;
@@ -25,7 +25,7 @@ struct Identity {
 };
 
 /// Reads `sluice://autoscaler`, `sluice://activator` and `sluice://node-agent/<node>`; other URIs
-/// say nothing. Two nodes in one certificate count as none.
+/// are ignored. Two nodes in one certificate count as none.
 [[nodiscard]] Identity identity_of(std::span<const std::string> uris);
 
 /// The URI that gives its holder the role. `node`: of a node agent only.

@@ -42,7 +42,7 @@ inline constexpr Duration kLeafLife = std::chrono::hours{24 * 90};
 /// the bundle with it.
 inline constexpr Duration kCaSpreads = std::chrono::minutes{15};
 /// An old CA is trusted until every replica has had the time to take up a leaf by the new one:
-/// unless a program says otherwise.
+/// unless a program sets another.
 inline constexpr Duration kLeafSpreads = std::chrono::hours{1};
 
 /// The next step, one at a time; `none`: all is well until later. Certificates are renewed when two
@@ -50,7 +50,7 @@ inline constexpr Duration kLeafSpreads = std::chrono::hours{1};
 [[nodiscard]] Step next_step(const State& state, TimePoint now,
                              Duration leaf_spreads = kLeafSpreads);
 
-/// What of `due` may be taken while those who must trust us are without the present bundle: the old
+/// What of `due` may be taken while clients are without the present bundle: the old
 /// CA stays, and so does its leaf as long as that is good, for they would trust no other.
 [[nodiscard]] Step step_before_bundle(Step due, const State& state, TimePoint now);
 

@@ -24,7 +24,7 @@ struct DirectoryChange {
 
 /// How often all files are checked without an event.
 struct WatchPace {
-  Duration told = std::chrono::seconds{30};  ///< while the kernel tells of changes
+  Duration told = std::chrono::seconds{30};  ///< while the kernel reports changes
   Duration blind = std::chrono::seconds{1};  ///< while it cannot, or a directory is missing
 };
 

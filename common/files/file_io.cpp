@@ -104,6 +104,13 @@ std::optional<Problem> replace_file(const std::filesystem::path& path, std::stri
   return unwritable(path, failed);
 }
 
+std::optional<Problem> keep_file(const std::filesystem::path& path, std::string_view content,
+                                 mode_t mode) {
+  const auto before = read_file(path);
+  if (before && *before && **before == content) return std::nullopt;
+  return replace_file(path, content, mode);
+}
+
 void remove_leftovers(const std::filesystem::path& directory, TimePoint now) {
   const auto oldest_kept =
       std::chrono::duration_cast<std::chrono::seconds>((now - kLeftoverAge).time_since_epoch())

@@ -27,6 +27,10 @@ inline constexpr std::size_t kFileBytesMax = 4U << 20U;
                                                   std::string_view content,
                                                   std::optional<mode_t> mode = std::nullopt);
 
+/// As replace_file(), but what has that content already is left alone.
+[[nodiscard]] std::optional<Problem> keep_file(const std::filesystem::path& path,
+                                               std::string_view content, mode_t mode);
+
 /// Begins the name of files that are being written. Readers of a directory pass over them.
 inline constexpr std::string_view kTemporaryPrefix = ".tmp-";
 

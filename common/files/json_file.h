@@ -10,7 +10,7 @@
 namespace sluice::files {
 
 /// Parses what a person or a platform wrote into a file of protocols.md 9: one JSON value of at
-/// most 16 levels. A problem says where it ends to be one.
+/// most 16 levels. A problem has the place where it ends to be one.
 [[nodiscard]] std::optional<Problem> parse_file(std::string_view text, nlohmann::json& document);
 
 }  // namespace sluice::files

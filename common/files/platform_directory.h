@@ -32,7 +32,7 @@ struct PlatformOptions {
 };
 
 /// Follows the directory `PATH` of protocols.md 9 and reports what is in it. A file that cannot be
-/// read, or says nonsense, changes nothing: what it said before stays in force, and it is named in
+/// read, or is invalid, changes nothing: its previous content stays in force, and it is named in
 /// the log, once for each content. Belongs to one thread.
 class PlatformDirectory {
  public:
@@ -56,7 +56,7 @@ class PlatformDirectory {
   [[nodiscard]] const std::map<std::string, Problem>& wrong() const { return wrong_; }
 
  private:
-  /// What tells one state of a file from another without reading it.
+  /// What differs between two states of a file, without reading it.
   struct Stamp {
     std::int64_t modified_ns = 0;
     std::uint64_t inode = 0;

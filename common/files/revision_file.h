@@ -34,11 +34,11 @@ struct Parsed {
 /// The name of a revision's file: `<namespace>.<name>.json`, in `revisions` and in `scale` alike.
 [[nodiscard]] std::string file_name_of(const RevisionId& id);
 
-/// The revision a file name stands for; absent when it is no such name. A namespace has no dot.
+/// The revision that a file name names; absent when it names none. A namespace has no dot.
 [[nodiscard]] std::optional<RevisionId> revision_of(std::string_view file_name);
 
 /// Reads a revision's file; the names in it must be those of `file_name`. A problem names the key
-/// and what is accepted, not the file: the caller knows it.
+/// and what is accepted, not the file: the caller has it.
 [[nodiscard]] Result<Parsed<model::Revision>, Problem> parse_revision_file(
     std::string_view text, std::string_view file_name);
 

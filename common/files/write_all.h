@@ -6,7 +6,8 @@
 
 namespace sluice::files {
 
-/// Writes the whole of `content` to a blocking descriptor; false: it could not, and errno says why.
+/// Writes the whole of `content` to a blocking descriptor; false: it failed, and errno has the
+/// reason.
 [[nodiscard]] inline bool write_all(int descriptor, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());

@@ -26,7 +26,7 @@ class ChunkReader {
 
   /// The same for a body that is passed on unchanged except for chunk extensions: they mean
   /// something to the sender's neighbour at most (RFC 9112, 7.1.1). `used` ends before one; the
-  /// next call, which begins with it, says how much of it is `dropped`.
+  /// next call, which begins with it, returns how much of it is `dropped`.
   Fed relay(std::string_view bytes);
 
   [[nodiscard]] bool done() const { return state_ == State::done; }

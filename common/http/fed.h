@@ -17,7 +17,7 @@ struct Fed {
 
   State state = State::need_more;
   std::size_t used = 0;  ///< bytes that need not be given again
-  /// With bad or too_large: what was wrong, or which limit was passed, as Sluice-Error says it
+  /// With bad or too_large: what was wrong, or which limit was passed, in the words of Sluice-Error
   /// (`reason=bare-lf`, `limit=SLUICE_MAX_HEADERS`). Text of static lifetime.
   std::string_view why;
   /// Bytes that need not be given again either, but are no part of what is passed on: chunk

@@ -24,7 +24,7 @@ struct RequestRewrite {
   std::string_view proto;
   /// Host sent instead of the inbound one; empty keeps the inbound Host.
   std::string_view host;
-  /// Host sent when neither `host` nor the client says one: where it goes (HTTP/1.0 has no need of
+  /// Host sent when neither `host` nor the client gives one: where it goes (HTTP/1.0 has no need of
   /// a Host). Empty: none.
   std::string_view address;
   OriginalHost original_host = OriginalHost::kept;
@@ -46,11 +46,12 @@ struct RequestRewrite {
 /// never counts: it is for the connection and not for the service (queue-proxy.md 9).
 [[nodiscard]] std::string_view asked_protocol(const RequestHead& head);
 
-/// Whether a 101 switches to what was asked, or to one protocol of the asked list. Case is ignored.
+/// Whether a 101 switches to what was requested, or to one protocol of the requested list. Case is
+/// ignored.
 [[nodiscard]] bool switches_as_asked(const ResponseHead& head, std::string_view asked);
 
 /// Appends the rewritten head, with its empty line, to `out`. The body that follows is framed as it
-/// came: the same Content-Length, or chunked. An asked protocol is asked for again.
+/// came: the same Content-Length, or chunked. A requested protocol is requested again.
 void write_request_head(std::string& out, const RequestHead& head, const RequestRewrite& rewrite);
 
 /// How the body of a response is framed towards the client.
@@ -62,7 +63,7 @@ enum class ResponseBody : std::uint8_t {
 
 struct ResponseRewrite {
   ResponseBody body = ResponseBody::as_is;
-  bool keep_alive = true;  ///< what the client gets to know
+  bool keep_alive = true;  ///< what the client is sent
   int client_minor = 1;    ///< the client's HTTP/1.x
   std::string_view extra;  ///< complete lines to add, each with CRLF
 };

@@ -37,7 +37,7 @@ class HeadCheck {
   std::size_t fields_ = 0;
 };
 
-/// How a head says that its body ends.
+/// How the end of a body is given in its head.
 struct BodyFraming {
   Framing framing = Framing::none;
   std::uint64_t length = 0;
@@ -61,15 +61,15 @@ struct BodyFraming {
 /// where `bytes`, the head from its first byte on, begin with no method.
 void glean_request_line(std::string_view bytes, RequestHead& head);
 
-/// Whether `host` may stand in a Host field: no spaces, slashes or control characters.
+/// Whether `host` is allowed in a Host field: no spaces, slashes or control characters.
 [[nodiscard]] bool is_host(std::string_view host);
 
 /// What is wrong with the Host fields of a request; empty when nothing is.
 [[nodiscard]] std::string_view host_problem(const RequestHead& head);
 
 /// Makes the authority of an absolute-form target the Host, whatever Host came with it, and leaves
-/// the target in origin-form, or `*` (RFC 9112, 3.2.2 and 3.2.4): who routes, serves or logs the
-/// request sees one host. Not empty: what is wrong with the authority.
+/// the target in origin-form, or `*` (RFC 9112, 3.2.2 and 3.2.4): a program that routes, serves or
+/// logs the request sees one host. Not empty: what is wrong with the authority.
 [[nodiscard]] std::string_view to_origin_form(RequestHead& head);
 
 }  // namespace sluice::http

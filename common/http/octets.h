@@ -65,7 +65,7 @@ inline constexpr OctetSet kLineOctets{
   return kLineOctets.skip(text, at);
 }
 
-/// What a request target may contain. Octets beyond ASCII and the characters that RFC 3986 wants
+/// What a request target may contain. Octets beyond ASCII and the characters that RFC 3986 requires
 /// encoded are passed, since clients send them raw and every reader takes them for themselves;
 /// a fragment is not, because one reader keeps it in the path and another cuts it off.
 inline constexpr OctetSet kTargetOctets{

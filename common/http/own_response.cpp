@@ -82,13 +82,13 @@ std::string grpc_message(std::string_view text) {
   return out;
 }
 
-// Who refused and when to come again.
 // Lines that are added may have it already.
 bool needs_no_sniff(const OwnResponse& response) {
   return response.status >= 400 &&
          response.extra.find("X-Content-Type-Options:") == std::string::npos;
 }
 
+// Which place refused, and when to come again.
 void add_reason(HeaderBlock& out, const OwnResponse& response) {
   if (!response.sluice_error.empty()) out.add("sluice-error", response.sluice_error);
   if (response.retry_after_s > 0) {

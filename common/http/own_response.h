@@ -48,7 +48,7 @@ void write_own_block(HeaderBlock& out, const OwnResponse& response);
 /// status in gRPC's words (Trailers-Only), no body. Only for responses with an error.
 void write_grpc_block(HeaderBlock& out, const OwnResponse& response);
 
-/// The gRPC status code that says what `error` means (UNAVAILABLE, DEADLINE_EXCEEDED, ...).
+/// The gRPC status code for `error` (UNAVAILABLE, DEADLINE_EXCEEDED, ...).
 [[nodiscard]] int grpc_status_of(Error error);
 
 /// Standard reason phrase of a status; empty for unknown ones.

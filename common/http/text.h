@@ -1,7 +1,7 @@
 #pragma once
 
 #include <charconv>
-#include <cstdint>
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -15,7 +15,8 @@ namespace sluice::http {
 }
 
 /// Appends `number` in decimal.
-inline void append_number(std::string& out, std::uint64_t number) {
+template <std::integral Number>
+void append_number(std::string& out, Number number) {
   char digits[24];
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }

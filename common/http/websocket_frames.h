@@ -8,7 +8,7 @@ namespace sluice::http {
 /// A Close frame from a server with status 1001, "going away" (RFC 6455 section 7.4.1).
 inline constexpr std::string_view kGoingAwayFrame{"\x88\x02\x03\xe9", 4};
 
-/// Follows one direction of a WebSocket to know where its frames end: only between two frames may a
+/// Follows one direction of a WebSocket to find where its frames end: only between two frames may a
 /// Close be put into the stream. Reads frame headers, counts payload, keeps neither.
 class WebSocketFrames {
  public:

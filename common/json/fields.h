@@ -37,7 +37,7 @@ class Fields {
   Fields(const nlohmann::json& object, std::string place, Findings& findings,
          Null null = Null::wrong);
 
-  /// The value as it stands; null when absent.
+  /// The value as it is; null when absent.
   const nlohmann::json* find(const char* key);
 
   /// The name of `key` within the document.
@@ -68,7 +68,7 @@ class Fields {
   /// Says that the value of `key` is wrong and what would be right.
   void refuse(std::string_view key, std::string_view wrong, std::string_view expected);
 
-  /// Notes every key that was not asked for. Called last.
+  /// Notes every key that was not read. Called last.
   void close();
 
  private:

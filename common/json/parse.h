@@ -13,7 +13,7 @@ namespace sluice::reading {
 /// What a JSON text may be. The bounds are looked at before it is parsed: the parser's own means to
 /// do so cost quadratic time.
 struct Bounds {
-  /// None of its own: who took the text from a file or a connection bounded it there.
+  /// None of its own: the text was bounded where it was read from a file or a connection.
   std::size_t bytes_max = std::numeric_limits<std::size_t>::max();
   /// Pods nest some fifteen levels deep, schemas of custom resources twice that.
   int depth_max = 64;

@@ -10,13 +10,13 @@
 
 namespace sluice::kube {
 
-/// How an API server is reached, and who we are to it. Secrets in it are never logged.
+/// How an API server is reached, and our credentials. Secrets in it are never logged.
 struct Access {
   net::Address address;     ///< host:port
   std::string server_name;  ///< the name or IP that its certificate must carry, sent in Host
   std::string path_prefix;  ///< of a server behind a gateway; empty or "/prefix"
   bool tls = true;
-  std::string ca;                    ///< PEM: who may have signed its certificate
+  std::string ca;                    ///< PEM: the CAs that may have signed its certificate
   std::string client_certificate;    ///< PEM; empty: none
   std::string client_key;            ///< PEM; empty: none
   std::string token;                 ///< bearer; empty: none

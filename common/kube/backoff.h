@@ -7,7 +7,7 @@
 namespace sluice::kube {
 
 /// Pauses between tries: 100 ms * 2^n, at most 30 s, of which the second half is left to chance so
-/// that those who failed together do not come back together.
+/// that calls which failed together are not retried together.
 class Backoff {
  public:
   static constexpr Duration kFirst = std::chrono::milliseconds{100};

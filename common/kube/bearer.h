@@ -9,7 +9,7 @@
 
 namespace sluice::kube {
 
-/// The token that says who we are. One that stands in a file is read again each minute, since
+/// The token that authenticates us. One in a file is read again each minute, since
 /// tokens of service accounts are replaced long before they end; while the file cannot be read, the
 /// old one serves.
 class Bearer {
@@ -19,14 +19,14 @@ class Bearer {
 
   [[nodiscard]] const std::string& token(TimePoint now);
 
-  /// The server does not know the token: the file is read before the next request. Returns whether
+  /// The server rejects the token: the file is read before the next request. Returns whether
   /// there is a file to read.
   bool refused();
 
  private:
   void read();
 
-  std::filesystem::path file_;  // empty: the token stands for itself
+  std::filesystem::path file_;  // empty: the token was given itself
   const log::Logger& log_;
   std::string token_;
   TimePoint read_at_{};

@@ -45,7 +45,7 @@ struct Request {
   std::string path{};  ///< below the server, with its query: "/api/v1/namespaces/a/pods/b"
   std::string body{};  ///< JSON
   Lane lane = Lane::normal;
-  /// Goes before those of its lane that say otherwise: what grows before what shrinks
+  /// Goes before those of its lane without this: what grows before what shrinks
   /// (api-server.md 2, row L5).
   bool first = false;
   /// Of requests with the same text that have not been sent, only the newest is: the others end as
@@ -54,7 +54,7 @@ struct Request {
   /// From when it is sent until its answer is whole; repeats after a 429 included. In lane free
   /// from send() on.
   Duration timeout = std::chrono::seconds{10};
-  /// How long it may stand in its lane before that: what was planned longer ago than a lease lasts
+  /// How long it may wait in its lane before that: what was planned longer ago than a lease lasts
   /// may no longer be the caller's to write.
   Duration queue_limit = std::chrono::seconds{10};
 };
@@ -64,7 +64,7 @@ struct Failure {
   enum class Kind : std::uint8_t {
     unreachable,  ///< no connection, or it broke
     timed_out,
-    refused,     ///< the server says no: `status`
+    refused,     ///< the server refuses: `status`
     garbled,     ///< what came is no answer of an API server
     superseded,  ///< a newer request for the same object took its place
   };
@@ -92,8 +92,8 @@ struct ClientOptions {
 };
 
 /// Requests to one API server over a few connections that stay open. A 429 pauses its lane for as
-/// long as the server asks, and the request is retried until its time is over; everything else is
-/// reported to the caller, which decides whether to repeat it. Belongs to one thread.
+/// long as the server requires, and the request is retried until its time is over; everything else
+/// is reported to the caller, which decides whether to repeat it. Belongs to one thread.
 class Client {
  public:
   using Done = std::function<void(Answer)>;
@@ -111,7 +111,7 @@ class Client {
 
     [[nodiscard]] bool active() const;
 
-    /// It stands in its lane, for the first time or after a 429.
+    /// It waits in its lane, for the first time or after a 429.
     [[nodiscard]] bool waiting() const;
 
    private:
@@ -144,7 +144,7 @@ class Client {
   /// `done` is called once, later, from the loop.
   [[nodiscard]] Call send(Request request, Done done);
 
-  /// The same for who has nothing to keep the call in: `done` must hold nothing that can go.
+  /// The same for a caller that does not keep the call: `done` must hold nothing that can go.
   void send_and_forget(Request request, Done done);
 
   /// A GET whose answer never ends: a watch, on a separate connection. `head` is called once, with
@@ -158,7 +158,7 @@ class Client {
 
   [[nodiscard]] Call stream(std::string path, Duration silence, StreamEvents events);
 
-  /// Requests that stand in that lane.
+  /// Requests that wait in that lane.
   [[nodiscard]] std::size_t waiting(Lane lane) const;
 
   [[nodiscard]] const Counts& counts() const;

@@ -31,7 +31,7 @@ struct Client::Call::State {
   bool is_stream = false;
   Duration silence{};    // of a stream
   bool pending = true;   // a callback may still follow
-  bool waiting = false;  // it stands in a lane
+  bool waiting = false;  // it is in a lane
   bool repeated = false;
   bool reauthorized = false;
   bool sent = false;  // once at least

@@ -8,10 +8,10 @@
 
 namespace sluice::kube {
 
-/// `text` with everything escaped that may not stand in the value of a query.
+/// `text` with everything escaped that the value of a query may not contain.
 [[nodiscard]] std::string query_escape(std::string_view text);
 
-/// What one asks of a collection. Empty selectors: everything.
+/// A query of a collection. Empty selectors: everything.
 struct CollectionQuery {
   std::string_view path;
   std::string_view labels;
@@ -21,7 +21,7 @@ struct CollectionQuery {
 /// The path of one chunk; `next`: the token of the chunk before; empty: the first.
 [[nodiscard]] std::string list_path(const CollectionQuery& query, std::string_view next);
 
-/// The path of a watch from `version` on; empty: a streaming list, which tells everything there is
+/// The path of a watch from `version` on; empty: a streaming list, which sends everything there is
 /// first.
 [[nodiscard]] std::string watch_path(const CollectionQuery& query, std::string_view version,
                                      std::chrono::seconds timeout);

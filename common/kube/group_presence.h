@@ -20,7 +20,7 @@ namespace sluice::kube {
 /// rule, no refusal and no line in the log. Belongs to one thread.
 class GroupPresence {
  public:
-  /// How often it is asked whether the group has come.
+  /// How often the presence of the group is checked.
   static constexpr Duration kAbsentPause = std::chrono::seconds{60};
   /// When there was no answer: at first, and at most.
   static constexpr Duration kFirstPause = std::chrono::milliseconds{100};
@@ -40,13 +40,13 @@ class GroupPresence {
 
   void start(Told told);
 
-  /// It was there when last asked.
+  /// It was there at the last check.
   [[nodiscard]] bool there() const { return there_; }
 
   /// It was not.
   [[nodiscard]] bool absent() const { return absent_; }
 
-  /// Why there was no answer when last asked; empty: there was one, or it is still to come.
+  /// Why the last check had no answer; empty: it had one, or is still under way.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:

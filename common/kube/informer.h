@@ -17,7 +17,7 @@ namespace sluice::kube {
 template <class T>
 class Informer final : private ObjectSink {
  public:
-  /// Reads an object; absent: it says nonsense, and counts as what it was before.
+  /// Reads an object; absent: it is invalid, and its previous state stays.
   using Decode = std::function<std::optional<T>(std::string_view json)>;
 
   struct Events {

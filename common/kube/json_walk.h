@@ -13,7 +13,7 @@ namespace sluice::kube {
 class JsonWalk {
  public:
   struct Step {
-    std::string_view key;    ///< as it stands between its quotes; empty in an array
+    std::string_view key;    ///< as written between its quotes; empty in an array
     std::string_view value;  ///< without blanks around it
   };
 
@@ -45,7 +45,7 @@ class JsonWalk {
 [[nodiscard]] std::optional<std::string_view> json_member(std::string_view object,
                                                           std::string_view key);
 
-/// What stands between the quotes of a JSON string; empty unless it is one without escapes, as the
+/// The text between the quotes of a JSON string; empty unless it is one without escapes, as the
 /// names, versions and tokens of the API are.
 [[nodiscard]] std::string_view plain_string(std::string_view value);
 

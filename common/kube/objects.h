@@ -89,7 +89,7 @@ struct Pod {
 
 [[nodiscard]] std::optional<Pod> decode_pod(std::string_view json);
 
-/// What /scale says of anything that has it, read from a Deployment or StatefulSet itself.
+/// The /scale of anything that has it, read from a Deployment or StatefulSet itself.
 struct Workload {
   std::string uid;
   std::int32_t replicas = 1;  ///< spec; absent in the object means 1

@@ -1,4 +1,5 @@
 #include "common/kube/json_read.h"
+#include "common/kube/labels.h"
 #include "common/kube/objects.h"
 #include "common/values/rfc3339.h"
 #include "common/values/whole_number.h"
@@ -11,7 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kSidecar = "queue-proxy";
-constexpr std::string_view kServingPort = "queue-port";
 constexpr const char* kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 
 // A container that starts before the others and stays.
@@ -41,7 +41,7 @@ std::uint16_t serving_port(const json& spec) {
   for (const char* const list : {"initContainers", "containers"}) {
     for (const json& container : reading::array(spec, list)) {
       for (const json& port : reading::array(container, "ports")) {
-        if (reading::text(port, "name") == kServingPort) {
+        if (reading::text(port, "name") == kQueuePort) {
           return reading::port(port, "containerPort");
         }
       }

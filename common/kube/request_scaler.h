@@ -13,6 +13,14 @@ namespace sluice::kube {
 inline constexpr std::string_view kRequestScalers =
     "/apis/autoscaling.sluice.dev/v1alpha1/requestscalers";
 
+/// The port that stands for a RequestScaler on every activator is one of these (protocols.md 6).
+inline constexpr std::uint16_t kActivatorPortFirst = 20'000;
+inline constexpr std::uint16_t kActivatorPortLast = 29'999;
+
+[[nodiscard]] constexpr bool is_activator_port(std::int64_t port) {
+  return port >= kActivatorPortFirst && port <= kActivatorPortLast;
+}
+
 /// One condition of a status, as in metav1.Condition.
 struct Condition {
   std::string type;

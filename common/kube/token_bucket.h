@@ -24,7 +24,7 @@ class TokenBucket {
   /// How long until one may pass.
   [[nodiscard]] Duration wait(TimePoint now) {
     fill(now);
-    // Rounded up, so that who waits for so long finds a whole token.
+    // Rounded up, so that a caller that waits for so long finds a whole token.
     return tokens_ >= 1 ? Duration{0} : from_seconds((1 - tokens_) / per_second_) + Duration{1000};
   }
 

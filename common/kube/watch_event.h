@@ -20,11 +20,11 @@ struct WatchEvent {
 /// Absent: it is no event.
 [[nodiscard]] std::optional<WatchEvent> read_watch_event(std::string_view line);
 
-/// What a reflector asks of an object before it hands it on.
+/// What a reflector reads of an object before it hands it on.
 struct ObjectFacts {
   ObjectName name;
   std::string resource_version;
-  bool initial_events_end = false;  ///< of a bookmark: a streaming list has told everything
+  bool initial_events_end = false;  ///< of a bookmark: a streaming list is complete
 };
 
 /// Absent: it is no object. A bookmark has no name.
@@ -34,7 +34,7 @@ struct ObjectFacts {
 struct ListChunk {
   std::string resource_version;
   std::string next;        ///< token of the chunk that follows; empty: this was the last
-  std::string_view items;  ///< the array as it stands, to be walked; "[]" when there is none
+  std::string_view items;  ///< the array as written, to be walked; "[]" when there is none
 };
 
 /// Absent: it is no list. The view is of `body`.

@@ -8,7 +8,7 @@
 namespace sluice::kube {
 
 /// Cuts the bytes of a watch into its events, one a line. A line that has not ended is kept and
-/// never told: a watch that is cut in the middle of an event has not told that event.
+/// never passed on: a watch that is cut in the middle of an event has not delivered it.
 class WatchLines {
  public:
   /// The largest object that an API server stores has 1.5 MiB; what it adds stays far below this.

@@ -33,12 +33,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-template <class Number>
-void append_number(std::string& out, Number number) {
-  char digits[24];
-  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
-
 // As Go's http.Request.Proto.
 std::string_view protocol(const http::RequestHead& head) {
   if (head.version_major >= 2) return "HTTP/2.0";
@@ -228,19 +222,19 @@ void RequestLog::append(std::string& out, const LoggedRequest& request) const {
         append_headers(out, request.head.fields, segment);
         break;
       case Field::proto_major:
-        append_number(out, request.head.version_major);
+        http::append_number(out, request.head.version_major);
         break;
       case Field::proto_minor:
-        append_number(out, request.head.version_major >= 2 ? 0 : request.head.version_minor);
+        http::append_number(out, request.head.version_major >= 2 ? 0 : request.head.version_minor);
         break;
       case Field::content_length:
-        append_number(out, content_length(request.head));
+        http::append_number(out, content_length(request.head));
         break;
       case Field::code:
-        append_number(out, request.status);
+        http::append_number(out, request.status);
         break;
       case Field::size:
-        append_number(out, request.response_bytes);
+        http::append_number(out, request.response_bytes);
         break;
       case Field::latency:
         append_go_float(out, to_seconds(request.latency));

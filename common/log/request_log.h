@@ -35,10 +35,10 @@ struct LoggedRequest {
 [[nodiscard]] std::string_view trace_id(const http::FieldList& fields);
 
 /// The template of a request log, cut into pieces once so that a line is only put together
-/// (queue-proxy.md 12, 15.11 and 15.20). It knows literal text, `{{.Path.To.Field}}`,
+/// (queue-proxy.md 12, 15.11 and 15.20). It supports literal text, `{{.Path.To.Field}}`,
 /// `{{.Request.Header.Get "Name"}}` (the first value), `{{index .Request.Header "Name"}}` (all of
 /// them, in brackets) and `{{js ...}}` of each; with anything else it writes the default line and
-/// says so in `warning`.
+/// sets `warning`.
 class RequestLog {
  public:
   /// The reference's default. Its lines differ from what the reference makes of it where that would

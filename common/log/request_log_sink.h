@@ -11,7 +11,7 @@
 namespace sluice::log {
 
 /// Writes lines of the request log to a descriptor from time to time, without ever waiting for its
-/// reader. A reader that does not keep up loses lines, and the log says how many.
+/// reader. A reader that does not keep up loses lines, and the log has how many.
 class RequestLogSink {
  public:
   static constexpr std::size_t kPendingMax = 256 * 1024;

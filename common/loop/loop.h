@@ -26,7 +26,7 @@ class Timer {
 };
 
 /// Time, and the thread in which a program does one thing after the other. Whatever waits and does
-/// no socket I/O stands on this, so that it also runs in virtual time.
+/// no socket I/O uses this, so that it also runs in virtual time.
 class Loop {
  public:
   virtual ~Loop() = default;
@@ -34,7 +34,7 @@ class Loop {
   [[nodiscard]] virtual TimePoint now() const = 0;
 
   /// Runs `action` in a turn of its own, after all that was posted before. It runs even when the
-  /// caller is gone by then: a Lifetime tells.
+  /// caller is gone by then: check a Lifetime.
   virtual void post(std::function<void()> action) = 0;
 
   /// A timer on which nothing waits. The loop outlives it.

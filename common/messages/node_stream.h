@@ -24,7 +24,7 @@ inline constexpr std::size_t kNodeNameBytesMax = 253;
 /// Most entries of NodeReport::throttled.
 inline constexpr std::size_t kThrottledMax = 10'000;
 
-/// Pause between two reports when nothing happens, unless an ack says otherwise, and what it may
+/// Pause between two reports when nothing happens, unless an ack sets another, and what it may
 /// say.
 inline constexpr Duration kReportInterval = std::chrono::seconds{10};
 inline constexpr Duration kReportIntervalMin = std::chrono::milliseconds{250};

@@ -15,7 +15,7 @@ inline constexpr Duration kStartSpacing = std::chrono::milliseconds{250};
 /// A replica that was there for so long is in the reports: its claim is no longer kept beside them.
 inline constexpr Duration kClaimKept = std::chrono::seconds{5};
 
-/// The memory that a replica claims when nothing says how much it may use.
+/// The memory that a replica claims when it has no memory limit or request.
 inline constexpr std::int64_t kDefaultClaim = std::int64_t{64} << 20;
 
 }  // namespace sluice

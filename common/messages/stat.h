@@ -27,8 +27,8 @@ struct Stat {
 struct StatMessage {
   RevisionId revision;
   Stat stat;
-  /// Age of the newest request, whole milliseconds on the wire; absent: the sender does not say, as
-  /// Knative's do not.
+  /// Age of the newest request, whole milliseconds on the wire; absent: the sender does not report
+  /// it, as Knative's do not.
   std::optional<Duration> newest{};
 
   friend bool operator==(const StatMessage&, const StatMessage&) = default;

@@ -15,7 +15,7 @@ namespace sluice::metrics {
 class Page final : public prometheus::Collectable {
  public:
   /// `write` writes everything, for each scrape. Series of a family that is begun more than once
-  /// stand together, under the help of the first.
+  /// are written together, under the help of the first.
   explicit Page(std::function<void(Families&)> write) : write_{std::move(write)} {}
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;

@@ -14,7 +14,7 @@ namespace sluice::metrics {
 class StaticPage {
  public:
   /// `write` writes everything, for each scrape. Series of a family that is begun more than once
-  /// stand together, under the help of the first.
+  /// are written together, under the help of the first.
   explicit StaticPage(std::function<void(Families&)> write) : write_{std::move(write)} {}
 
   /// Appends the text form, for a MetricsServer.

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// What exists, as every platform says it and every part of the engine reads it.
+// What exists, as every platform reports it and every part of the engine reads it.
 namespace sluice::model {
 
 using autoscaler::StringMap;
@@ -22,7 +22,7 @@ using autoscaler::StringMap;
 /// One pod of a revision.
 struct Pod {
   PodId id;
-  std::string node{};                     ///< where it runs; empty: the platform does not say
+  std::string node{};                     ///< where it runs; empty: unknown
   std::optional<net::Address> address{};  ///< where it serves; absent: it cannot be reached yet
   std::optional<net::Address> stats{};    ///< where it answers a scrape; absent: it is not scraped
   bool ready = false;
@@ -48,14 +48,14 @@ struct StartFailure {
   friend bool operator==(const StartFailure&, const StartFailure&) = default;
 };
 
-/// What the user process speaks.
+/// The protocol of the user process.
 enum class AppProtocol : std::uint8_t { http1, h2c };
 
-/// One revision and its pods. A platform fills in what it knows: what activators need, what
+/// One revision and its pods. A platform fills in what it has: what activators need, what
 /// autoscalers need, or both.
 struct Revision {
   RevisionId id;
-  std::string service;  ///< the name people know it by; the revision's own when not given
+  std::string service;  ///< the name shown to people; the revision's own when not given
   StringMap annotations{};
   std::int32_t container_concurrency = 0;  ///< 0: no limit
   std::vector<HostRule> hosts{};           ///< it answers to
@@ -89,7 +89,7 @@ struct Revision {
   /// machine; absent: it does not, or nothing has confirmed it.
   std::optional<TimePoint> proxied_since = TimePoint::min();
   autoscaler::Reachability reachability = autoscaler::Reachability::reachable;
-  /// Replicas chosen by hand: they run whatever the load says, until this is absent again.
+  /// Replicas chosen by hand: they run whatever the load is, until this is absent again.
   std::optional<std::int32_t> chosen{};
   /// What runs its pods, where that can change; empty: it cannot, or is not there now. Data of one
   /// says nothing about another.
@@ -101,7 +101,7 @@ struct Revision {
   bool retired = false;
   /// The one of its service that people see. Another has its place still, or already, if not.
   bool in_service = true;
-  std::optional<StartFailure> start_failure{};  ///< absent: none, or its pods say it (Pod::failed)
+  std::optional<StartFailure> start_failure{};  ///< absent: none, or its pods have it (Pod::failed)
 
   friend bool operator==(const Revision&, const Revision&) = default;
 };

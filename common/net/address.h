@@ -22,7 +22,7 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-/// Parses one of the three forms. `localhost` stands for 127.0.0.1; other host names are refused,
+/// Parses one of the three forms. `localhost` means 127.0.0.1; other host names are refused,
 /// since an address setting must not depend on a resolver.
 [[nodiscard]] Result<Address, Problem> parse_address(std::string_view text);
 

@@ -49,7 +49,7 @@ class BlockPool {
 /// reserve, enlarge, shrink and release do nothing then.
 class ByteBuffer {
  public:
-  /// `blocks`: lends what enlarge wants; null: the heap does.
+  /// `blocks`: the source of larger buffers; null: the heap.
   explicit ByteBuffer(BlockPool* blocks = nullptr) : blocks_{blocks} {}
 
   ~ByteBuffer() { return_block(); }

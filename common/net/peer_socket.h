@@ -16,17 +16,17 @@ struct ConnectionEnds {
 /// The ends of a connected socket; nothing when it is not connected any more.
 [[nodiscard]] std::optional<ConnectionEnds> ends_of(int descriptor);
 
-/// What the kernel knows of the socket at the other end of a TCP connection within this machine.
+/// The socket at the other end of a TCP connection within this machine, from the kernel.
 struct PeerSocket {
   enum class Search : std::uint8_t {
     found,
-    missing,  ///< the kernel knows no such socket
+    missing,  ///< the kernel has no such socket
     unknown,  ///< the kernel does not answer
   };
 
   Search search = Search::unknown;
   std::uint32_t user = 0;   ///< uid of the process that made it, in this process's user namespace
-  std::uint64_t inode = 0;  ///< 0: no process holds it any more, and `user` says nothing
+  std::uint64_t inode = 0;  ///< 0: no process holds it, and `user` is without meaning
   std::uint8_t state = 0;   ///< of TCP, as in /proc/net/tcp
 };
 

@@ -100,8 +100,7 @@ class Stream {
     return state == State::want_write ? Socket::wait_write : Socket::wait_read;
   }
 
-  // Each of the two waits for the socket, takes one step, and waits again when that came to
-  // nothing.
+  // Each of the two waits for the socket, takes one step, and waits again when nothing moved.
   template <class Done>
   struct Read {
     Stream* stream;

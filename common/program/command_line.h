@@ -19,7 +19,7 @@ struct CommandLine {
   std::string purpose;  ///< half a sentence
   std::string version;
   std::vector<Flag> flags = {};
-  int ready_fd = -1;  ///< what --ready-fd says; -1: nothing
+  int ready_fd = -1;  ///< the value of --ready-fd; -1: none
 };
 
 /// Reads the arguments into `line`. An exit code if the program ends here: 0 after --help and

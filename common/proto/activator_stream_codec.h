@@ -17,7 +17,7 @@ inline constexpr std::size_t kStreamBytesMax = std::size_t{4} << 20U;
 [[nodiscard]] std::string encode(const ActivatorMessage& message);
 [[nodiscard]] std::string encode(const AutoscalerMessage& message);
 
-/// Reads one message. Absent: a kind that this version does not know, to be ignored.
+/// Reads one message. Absent: a kind that is unknown to this version, to be ignored.
 /// too_large: more than kStreamBytesMax, or more entries than the bounds of
 /// common/messages/activator_stream.h; bad_request: no such message, a revision without a name, or
 /// a name that is too long. Entries of a batch without a stat are skipped; unknown fields and

@@ -15,7 +15,7 @@ enum class Health : std::uint8_t { unknown, serving, not_serving, service_unknow
 [[nodiscard]] std::string encode_health_check(const std::string& service);
 
 /// Reads the body of its response: exactly one uncompressed message. bad_request when it is not
-/// one; a status that this version does not know is `unknown`.
+/// one; a status unknown to this version is `unknown`.
 [[nodiscard]] Result<Health> decode_health(std::string_view body);
 
 /// The name of a status as the protocol has it.

@@ -57,7 +57,7 @@ class Call {
   /// Who called, as gRPC writes it: `ipv4:127.0.0.1:40123`.
   [[nodiscard]] const std::string& peer() const { return peer_.address; }
 
-  /// What its certificate says of the caller; nothing without TLS.
+  /// The caller's identity by its certificate; nothing without TLS.
   [[nodiscard]] const Peer& caller() const { return peer_; }
 
  private:

@@ -7,6 +7,11 @@
 
 namespace sluice::rpc {
 
+// Both ends send a ping after so long without a message, and give up after so long without an
+// answer.
+inline constexpr int kPingMilliseconds = 10'000;
+inline constexpr int kPingTimeoutMilliseconds = 5'000;
+
 /// Calls whose messages are bytes.
 using Stub = grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>;
 

@@ -24,8 +24,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kPingMilliseconds = 10'000;
-constexpr int kPingTimeoutMilliseconds = 5'000;
 constexpr Duration kDial = std::chrono::seconds{5};  // for one attempt to connect
 
 // One attempt as its Client sees it; cleared of the Client when that no longer needs it.

@@ -11,7 +11,7 @@
 namespace sluice::rpc {
 
 /// How many lines a writer has that strangers can make write: ten in ten seconds, and the first one
-/// of the next ten says how many were left out.
+/// of the next ten has how many were left out.
 class LinePace {
  public:
   static constexpr std::uint64_t kLines = 10;

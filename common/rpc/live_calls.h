@@ -10,8 +10,8 @@
 
 namespace sluice::rpc {
 
-/// The calls that gRPC still has a hand on. Shared by its owner, who waits for them before it goes,
-/// and by every such call.
+/// The calls that gRPC still has a hand on. Shared by its owner, which waits for them before it
+/// goes, and by every such call.
 class LiveCalls {
  public:
   /// False: there are `max` already, or the owner is leaving; the call may not come in.

@@ -5,6 +5,7 @@
 #include "common/net/address.h"
 #include "common/rpc/byte_message.h"
 #include "common/rpc/call_state.h"
+#include "common/rpc/channel.h"
 #include "common/rpc/credentials.h"
 #include "common/rpc/first_byte.h"
 #include "common/rpc/handshake_log.h"
@@ -29,8 +30,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kPingMilliseconds = 10'000;
-constexpr int kPingTimeoutMilliseconds = 5'000;
 constexpr int kHandshakeMilliseconds = 10'000;
 constexpr int kGoodbyeMilliseconds = 200;  // for the last words of calls to leave
 

@@ -25,7 +25,7 @@ struct ServerOptions {
   std::string address;  ///< `host:port`, `:port` or `unix:/path`; port 0 = any free one
   std::vector<std::string> methods;  ///< the paths served, `/package.Service/Method`
   std::string tls_dir{};  ///< with tls.crt, tls.key, ca.crt: mutual TLS 1.3; empty: plaintext
-  /// Over TLS, who may call which method; without an entry any certified caller may.
+  /// Over TLS, which roles may call which method; without an entry any certified caller may.
   std::map<std::string, Caller> callers{};
   /// With tls_dir on a TCP address: whether a connection in plain text may come in, by its IP
   /// address; it answers later, on the io thread. Empty: none may.
@@ -45,8 +45,8 @@ class Server {
   /// Takes over a new call; dropping it refuses it. On the io thread.
   using Opened = std::function<void(std::unique_ptr<Call>)>;
 
-  /// A connection or a call was refused for want of proof; `peer` as Call::peer(), or `unknown` for
-  /// a handshake that failed. On the io thread.
+  /// A connection or a call was refused because its identity is not proven; `peer` as Call::peer(),
+  /// or `unknown` for a handshake that failed. On the io thread.
   using Turned = std::function<void(const std::string& peer, const Refused&)>;
 
   Server(boost::asio::io_context& io, Opened opened, Turned turned = {});

@@ -15,7 +15,7 @@ namespace sluice::rpc {
 
 /// Connections in gRPC's hands on which no call has come: those that shake hands, for the most
 /// part, whose memory gRPC bounds by time alone. So many there may be; for one more, the one that
-/// came first is ended. What has made a call has shown who it is and no longer counts. Belongs to
+/// came first is ended. A connection that has made a call no longer counts. Belongs to
 /// one thread.
 class Uncalled {
  public:

@@ -26,7 +26,7 @@ struct Annotation {
 /// Every `autoscaling.knative.dev/` key that has a meaning, in both spellings where there are two.
 [[nodiscard]] std::vector<std::string> annotation_keys();
 
-/// A rejected annotation: the keys at fault, and what to tell the person who wrote them.
+/// A rejected annotation: the keys at fault, and the message for their author.
 struct AnnotationProblem {
   std::vector<std::string> keys;
   Problem problem;

@@ -59,7 +59,7 @@ struct ZeroSpec {
   friend bool operator==(const ZeroSpec&, const ZeroSpec&) = default;
 };
 
-/// Everything the autoscaler core needs to know about a revision; made by resolve() from the
+/// Everything the autoscaler core needs of a revision; made by resolve() from the
 /// cluster configuration and the revision's annotations.
 struct ScalingSpec {
   DeciderSpec decider;

@@ -10,7 +10,7 @@
 
 namespace sluice::settings {
 
-/// What a program tells about its requests (queue-proxy.md 3, 12, 15.10, 15.18 and 15.19).
+/// What a program reports of its requests (queue-proxy.md 3, 12, 15.10, 15.18 and 15.19).
 struct ObservabilityConfig {
   /// Whose variables these are: `older` where one of SERVING_REQUEST_METRICS_BACKEND,
   /// SERVING_ENABLE_REQUEST_LOG and TRACING_CONFIG_BACKEND is set, be it to nothing, and
@@ -29,7 +29,7 @@ struct ObservabilityConfig {
   /// `service.name` of the metrics: OTEL_SERVICE_NAME; empty when not set.
   std::string service_name;
 
-  /// What was asked for and is not done; each is logged once at start.
+  /// What is set and not supported; each is logged once at start.
   std::vector<std::string> warnings;
 };
 

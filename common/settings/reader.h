@@ -37,7 +37,7 @@ class Reader {
   /// `environment` outlives the reader.
   explicit Reader(const Environment& environment) : environment_{environment} {}
 
-  /// The value as it stands; nothing when not set.
+  /// The value as it is; nothing when not set.
   [[nodiscard]] std::optional<std::string> find(const char* name) const {
     return environment_(name);
   }
@@ -45,7 +45,7 @@ class Reader {
   /// A text, empty when not set; a required one may be empty too, but must exist.
   std::string text(const char* name, Need need);
 
-  /// A required text that is not empty: `expected` says what it should be.
+  /// A required text that is not empty: `expected` describes it.
   std::string needed(const char* name, const std::string& expected);
 
   /// The parts of a list with commas; none when not set or empty.

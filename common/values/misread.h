@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/// Why a text is not the value that is asked for. The caller names the flag or the field.
+/// Why a text is not a valid value. The caller names the flag or the field.
 enum class Misread : std::uint8_t { malformed, too_small, too_large };
 
 }  // namespace sluice

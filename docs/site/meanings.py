@@ -28,8 +28,8 @@ ANNOTATIONS = {
                                                     'served, but wake and scale nothing'),
     'autoscaling.sluice.dev/ignore-user-agents': ('none', 'one regular expression (RE2) a line: the same by '
                                                           '`User-Agent`'),
-    'serving.knative.dev/progress-deadline': ('none', 'checked; no effect on one machine: `sluice.dev/start-timeout` '
-                                                      'limits a start'),
+    'serving.knative.dev/progress-deadline': ('`600s`', 'and 30 s more: how long a service without a ready replica stays '
+                                                        'wanted; `sluice.dev/start-timeout` limits a start'),
     'sluice.dev/hosts': ('none', 'of the service\'s own metadata: more hosts, comma separated, each with an optional '
                                  'path prefix: `shop.example.com, localhost/shop`'),
     'sluice.dev/load-balancing': ('by `containerConcurrency`', '`first-available`, `round-robin`, `random-choice-2` or '

@@ -10,7 +10,7 @@
 
 namespace sluice::injector {
 
-/// Which Kubernetes this is, asked until it is known.
+/// The version of Kubernetes, requested until it is known.
 class ClusterVersion {
  public:
   /// `client` outlives this.

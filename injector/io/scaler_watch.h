@@ -28,7 +28,7 @@ class ScalerWatch {
 
   void start() { scalers_.start(); }
 
-  /// What the scaler of that workload says; the first by name if there are several.
+  /// The settings of the scaler of that workload; the first by name if there are several.
   [[nodiscard]] std::optional<ScalerFacts> find(const std::string& space,
                                                 const OwnerName& target) const;
 

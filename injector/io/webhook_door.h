@@ -16,7 +16,7 @@
 
 namespace sluice::injector {
 
-/// HTTPS for an API server that asks with POST and a body. HTTP/1.1: API servers speak it to
+/// HTTPS for an API server that sends a POST with a body. HTTP/1.1: API servers speak it to
 /// webhooks that offer no h2. Belongs to one thread.
 class WebhookDoor {
  public:

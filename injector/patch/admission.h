@@ -20,7 +20,7 @@ struct AdmissionAnswer {
   std::string about;  ///< namespace/name of the pod, and the reason; for the log
 };
 
-/// What a RequestScaler of a namespace says of a workload; nothing when none targets it.
+/// The settings of a RequestScaler of a namespace for a workload; nothing when none targets it.
 using ScalerLookup =
     std::function<std::optional<ScalerFacts>(const std::string& space, const OwnerName& target)>;
 
@@ -34,7 +34,7 @@ using ScalerLookup =
 using RivalLookup = std::function<std::string(const std::string& space, const OwnerName& target,
                                               const std::string& scaler)>;
 
-/// Answers one about a RequestScaler: what its schema cannot say, since it lies in an annotation,
+/// Answers one about a RequestScaler: what its schema cannot check, since it lies in an annotation,
 /// between one and a spec key, or between two objects. One that is changed is refused for what is
 /// newly wrong, and warned of what was wrong before.
 [[nodiscard]] AdmissionAnswer answer_validation(std::string_view review, const RivalLookup& rivals);

@@ -1,5 +1,6 @@
 #include "injector/patch/manifest.h"
 
+#include "common/kube/labels.h"
 #include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
@@ -153,7 +154,7 @@ bool turn_service(Json& service, const Json& pod) {
     if (!port.is_object() || !leads_to_app(port, pod, app_port)) continue;
     originals[port_key(port)] =
         port.contains("targetPort") ? Json::array({port["targetPort"]}) : Json::array();
-    port["targetPort"] = kServingPortName;
+    port["targetPort"] = kube::kQueuePort;
     turned = true;
   }
   if (!turned) return false;
@@ -174,7 +175,7 @@ bool turn_back(Json& service) {
   if (array(member(service, "spec"), "ports").empty()) return true;
   for (Json& port : service["spec"]["ports"]) {
     const Json& was = member(*originals, port_key(port));
-    if (!was.is_array() || text(port, "targetPort") != kServingPortName) continue;
+    if (!was.is_array() || text(port, "targetPort") != kube::kQueuePort) continue;
     if (was.empty()) {
       port.erase("targetPort");
     } else {

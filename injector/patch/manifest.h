@@ -16,7 +16,7 @@ struct ManifestChange {
 };
 
 /// Injects the Pods and the pod templates of Deployments, StatefulSets and ReplicaSets among
-/// `documents`, Lists included. RequestScalers among them say what the sidecars need to know; with
+/// `documents`, Lists included. RequestScalers among them have settings for the sidecars; with
 /// `services`, ports of Services that lead to an injected app lead to its sidecar from now on,
 /// unless it selects pods without a sidecar as well. A template that cannot be injected is a
 /// problem, and nothing is to be used then.

@@ -7,10 +7,8 @@ namespace sluice::injector {
 
 inline constexpr std::string_view kContainer = "queue-proxy";
 
-// Label of a pod that wants the sidecar, "true", or does not, "false".
+// Label of a pod that gets the sidecar, "true", or does not, "false".
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";
-// Label by which pods with a sidecar are found.
-inline constexpr std::string_view kSidecarLabel = "sluice.dev/sidecar";
 
 inline constexpr std::string_view kInjected = "sluice.dev/injected";
 // What stood there before, where taking the sidecar out again could not know.
@@ -27,7 +25,6 @@ inline constexpr std::string_view kMetricsPort = "sluice.dev/metrics-port";
 // Of a Service whose target ports were turned to the sidecar.
 inline constexpr std::string_view kTargetPorts = "sluice.dev/original-target-ports";
 
-inline constexpr std::string_view kServingPortName = "queue-port";
 inline constexpr std::string_view kDrainPath = "/wait-for-drain";
 
 }  // namespace sluice::injector

@@ -1,5 +1,6 @@
 #include "injector/patch/pod_facts.h"
 
+#include "common/kube/labels.h"
 #include "common/values/whole_number.h"
 
 #include "injector/patch/names.h"
@@ -102,7 +103,7 @@ class FactReader {
         containers_{array(member(pod, "spec"), "containers")} {}
 
   Result<PodFacts, Problem> read(const PodOwner& owner) {
-    facts_.serving = {std::string{kServingPortName}, port(kServingPort, 8012)};
+    facts_.serving = {std::string{kube::kQueuePort}, port(kServingPort, 8012)};
     facts_.admin = {"queue-admin", port(kAdminPort, 8022)};
     facts_.stats = {"queue-stats", 9090};
     facts_.metrics = {"queue-metrics", port(kMetricsPort, 9091)};

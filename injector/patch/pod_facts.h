@@ -20,7 +20,7 @@ struct SidecarPort {
   long number = 0;
 };
 
-/// What a pod says that the sidecar has to know.
+/// The facts of a pod that the sidecar needs.
 struct PodFacts {
   long app_port = 0;
   const Json* app = nullptr;  ///< the container behind that port, of the pod

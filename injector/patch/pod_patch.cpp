@@ -6,6 +6,7 @@
 #include "injector/patch/pod_patch.h"
 
 #include "common/json/write.h"
+#include "common/kube/labels.h"
 
 #include <nlohmann/json.hpp>
 
@@ -122,7 +123,7 @@ Verdict put_in(Json& pod, const PodFacts& facts, const PodOwner& owner,
   const Json sidecar = sidecar_container(pod, facts, owner, settings);
   Json before = Json::object();
   Json& metadata = opened(pod, "metadata", Json::object(), before, "metadata");
-  opened(metadata, "labels", Json::object(), before, "labels")[std::string{kSidecarLabel}] =
+  opened(metadata, "labels", Json::object(), before, "labels")[std::string{kube::kSidecarLabel}] =
       kContainer;
   opened(metadata, "annotations", Json::object(), before, "annotations");
   Json& spec = pod["spec"];
@@ -207,7 +208,7 @@ bool restore(Json& pod) {
   reset_grace(spec, before);
   Json& metadata = pod["metadata"];
   if (metadata.contains("labels")) {
-    if (metadata["labels"].is_object()) metadata["labels"].erase(std::string{kSidecarLabel});
+    if (metadata["labels"].is_object()) metadata["labels"].erase(std::string{kube::kSidecarLabel});
     close(metadata, "labels", before, "labels");
   }
   metadata["annotations"].erase(std::string{kInjected});

@@ -22,7 +22,8 @@ struct InjectionSettings {
   std::string image;
   std::string version;  ///< of the injection: value of the annotation sluice.dev/injected
   std::string pull_policy = "IfNotPresent";  ///< empty: the cluster's default
-  /// An init container that stays, which Kubernetes knows from 1.29 on; else an ordinary container.
+  /// An init container that stays, which Kubernetes supports from 1.29 on; else an ordinary
+  /// container.
   bool native = true;
   /// A pod that has the sidecar gets a new one: it may be of another version, and the pod may have
   /// been changed since. Else it is left as it is.
@@ -30,7 +31,7 @@ struct InjectionSettings {
   SidecarResources resources;
 };
 
-/// What a RequestScaler says of the pods of its target; it wins over their annotations.
+/// Settings of a RequestScaler for the pods of its target; they win over annotations.
 struct ScalerFacts {
   std::string name;
   std::string service;
@@ -53,7 +54,7 @@ struct PodOwner {
 struct Verdict {
   enum class Kind : std::uint8_t {
     patched,
-    skipped,  ///< nothing to do here: `why` says so
+    skipped,  ///< nothing to do here: `why` has the reason
     refused,  ///< it cannot be done: `why` with its fix
   };
 
@@ -76,7 +77,7 @@ bool restore(Json& pod);
 /// What leads from one document to the other, as an RFC 6902 patch.
 [[nodiscard]] std::string json_patch(const Json& before, const Json& after);
 
-/// Name and kind of the workload behind `pod` by its owner: a ReplicaSet stands for the Deployment
+/// Name and kind of the workload behind `pod` by its owner: a ReplicaSet counts as the Deployment
 /// that made it. Without an owner the pod's own name.
 struct OwnerName {
   std::string kind;

@@ -9,7 +9,7 @@ namespace sluice::injector {
                                      const InjectionSettings& settings);
 
 /// The readiness of the app as the sidecar is to probe it (queue-proxy.md 10): value of
-/// SERVING_READINESS_PROBE, and how kubelet is to ask the sidecar.
+/// SERVING_READINESS_PROBE, and how kubelet is to probe the sidecar.
 struct ReadinessCopy {
   std::string variable;
   Json kubelet;

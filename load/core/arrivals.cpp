@@ -26,7 +26,7 @@ Result<Segment, Problem> parse_step(std::string_view text) {
     return bad_shape("a step of --shape is not RATE:DURATION: '" + std::string{text.substr(0, 40)} +
                      "'");
   }
-  if (*rate > kRateMax) return bad_shape("a step of --shape asks for more than 1000000/s");
+  if (*rate > kRateMax) return bad_shape("a step of --shape is above 1000000/s");
   auto length = parse_duration(trimmed(text.substr(colon + 1)), "the length of a --shape step");
   if (!length) return length.error();
   if (*length <= Duration::zero()) return bad_shape("a step of --shape has no length");

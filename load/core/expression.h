@@ -33,10 +33,10 @@ struct Expression {
 /// number with %; counts take none.
 [[nodiscard]] Result<Expression, Problem> parse_expression(std::string_view text);
 
-/// Whether `actual` stands in the relation that `expression` names.
+/// Whether `expression` holds for `actual`.
 [[nodiscard]] bool holds(const Expression& expression, double actual);
 
-/// True for metrics that only an engine's stream can tell.
+/// True for metrics that only an engine's stream has.
 [[nodiscard]] bool needs_engine(Metric metric);
 
 }  // namespace sluice::loadgen

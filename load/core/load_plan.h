@@ -45,7 +45,7 @@ struct LoadPlan {
   std::vector<Expression> fail_if;
 };
 
-/// Mean requests per second that an open loop asks for.
+/// Mean requests per second of an open loop.
 [[nodiscard]] double mean_rate(const LoadPlan& plan);
 
 /// The plan as the first line of a report: `open loop, 200/s for 60 s, poisson, seed 1`.

@@ -35,7 +35,7 @@ class ReplicaTrack {
     Duration to{0};  ///< so far, while it lasts
   };
 
-  /// An engine answers for `service`; without this the track stays empty and says nothing.
+  /// An engine answers for `service`; without this the track stays empty.
   void join(std::string service) { service_ = std::move(service); }
 
   [[nodiscard]] bool joined() const { return !service_.empty(); }

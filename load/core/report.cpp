@@ -12,9 +12,14 @@ namespace {
 Duration measured_length(const Report& report) {
   const Duration whole = std::max(report.length - report.plan.warmup, Duration::zero());
   const Duration asked = report.plan.duration.value_or(whole);
-  // A late generator went on sending after the planned end; its rate is over all of that.
-  if (is_late(report)) return whole;
-  return report.interrupted || report.plan.count ? std::min(asked, whole) : asked;
+  const bool cut = report.interrupted || report.plan.count;
+  // A late generator went on sending after the planned end; its rate is over all of that, and not
+  // over the wait for the last answers.
+  if (is_late(report)) {
+    const Duration sending = report.tally.last_taken() - report.plan.warmup;
+    return cut ? sending : std::max(asked, sending);
+  }
+  return cut ? std::min(asked, whole) : asked;
 }
 
 std::optional<double> cold_start_seconds(const Report& report, double percent) {

@@ -1,7 +1,6 @@
 #include "load/core/quantity.h"
 #include "load/core/report.h"
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace sluice::loadgen {
@@ -110,23 +109,19 @@ std::string scaling_line(const ReplicaTrack& track) {
   return line("scaling", text);
 }
 
-std::string rounded(double rate) {
-  return rate < 100 ? plain(std::round(rate * 10) / 10)
-                    : grouped(static_cast<std::uint64_t>(std::llround(rate)));
-}
-
 // What the reader must know before believing the figures above.
 std::string notes(const Report& report) {
   std::string text;
   if (report.plan.loop == Loop::closed) {
-    text +=
-        line("note", "a closed loop asks a slow server less often: this latency omits those waits");
+    text += line(
+        "note", "a closed loop sends a slow server fewer requests: this latency omits those waits");
   } else if (is_late(report)) {
     const bool capped = report.cap_waits > 0;
     text += line(
         "LATE",
-        "sent " + rounded(achieved_rate(report)) + "/s of " + rounded(mean_rate(report.plan)) +
-            "/s planned; " +
+        grouped(report.tally.sent()) + " of " +
+            grouped(report.tally.sent() + report.tally.unsent()) + " requests sent, up to " +
+            milliseconds(report.tally.lag().max()) + " ms after their time; " +
             (capped ? "all " + grouped(report.connections) +
                           " allowed connections were busy: the server is too slow"
                     : "this machine is too slow, or the server accepts connections too slowly"));

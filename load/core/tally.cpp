@@ -12,6 +12,7 @@ void Tally::sent(Duration planned, Duration taken) {
   }
   ++sent_;
   lag_.record(taken - planned);
+  last_taken_ = std::max(last_taken_, taken);
   if (Second* second = second_of(planned)) ++second->sent;
 }
 

@@ -91,6 +91,9 @@ class Tally {
 
   [[nodiscard]] const std::vector<Second>& seconds() const { return seconds_; }
 
+  /// When the last request was taken up that counts.
+  [[nodiscard]] Duration last_taken() const { return last_taken_; }
+
   /// When the last request ended, warm-up included.
   [[nodiscard]] Duration last_end() const { return last_end_; }
 
@@ -110,6 +113,7 @@ class Tally {
   Histogram service_;
   Histogram lag_;
   std::vector<Second> seconds_;
+  Duration last_taken_{0};
   Duration last_end_{0};
 };
 

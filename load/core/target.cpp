@@ -51,7 +51,7 @@ Result<Target, Problem> parse_target(std::string_view url) {
   }
   if (url.starts_with("https://")) {
     return Problem{"https is not supported yet: '" + std::string{url.substr(0, 80)} + "'",
-                   "give an http:// URL, for instance of the plain-text port behind the TLS one"};
+                   "give the http:// URL of a front door without TLS"};
   }
   constexpr std::string_view kScheme = "http://";
   if (!url.starts_with(kScheme)) return bad_url("the URL does not begin with http://", url);

@@ -12,8 +12,8 @@
 namespace sluice::loadgen {
 
 /// One client connection with at most one request on its way. It connects when it must, keeps alive
-/// when it may, and tells its owner how each request ended, exactly once. All calls and all answers
-/// happen on the thread of the io_context.
+/// when it may, and reports to its owner how each request ended, exactly once. All calls and all
+/// answers happen on the thread of the io_context.
 class Connection {
  public:
   class Owner {

@@ -10,7 +10,7 @@
 
 namespace sluice::loadgen {
 
-/// What a report says about this machine.
+/// What a report has about this machine.
 [[nodiscard]] Circumstances circumstances(TimePoint started, const std::vector<std::string>& args);
 
 /// A numeric address of the target's host: loopback for `localhost` and all names below it

@@ -12,13 +12,6 @@ namespace sluice::loadgen {
 
 namespace {
 
-constexpr const char* kExamples =
-    "Examples:\n"
-    "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
-    "  sluice load http://app.localhost:8080 --shape 'step 20:10s, 400:20s' --fail-if 'p99 > "
-    "250ms'\n"
-    "\n";
-
 constexpr const char* kAbout =
     "Sends HTTP requests at a rate, measures latency from the planned send time.";
 
@@ -61,7 +54,9 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("-m,--method", raw.method, "Method (default GET, with a body POST)");
   app.add_option("-b,--body", raw.body, "Body, or @FILE; at most 16 MiB");
   app.add_option("-t,--timeout", raw.timeout, "Timeout of one request")->capture_default_str();
-  app.add_option("--arrivals", raw.arrivals, "uniform or poisson")->capture_default_str();
+  app.add_option("--arrivals", raw.arrivals, "uniform or poisson")
+      ->type_name("uniform|poisson")
+      ->capture_default_str();
   app.add_option("--seed", raw.seed, "Seed of the poisson arrivals")->capture_default_str();
   app.add_option("--warmup", raw.warmup, "Warm-up before the counted run")->capture_default_str();
   app.add_option("--max-connections", raw.max_connections,
@@ -72,7 +67,9 @@ void declare(CLI::App& app, Raw& raw) {
                  "errors, error_rate, cold_start.p95, replicas.max, time_to_zero")
       ->allow_extra_args(false);
   app.add_option("--json", raw.json, "Write the report as JSON to a file, - for standard output");
-  app.add_option("-o,--output", raw.output, "text or json")->capture_default_str();
+  app.add_option("-o,--output", raw.output, "text or json")
+      ->type_name("text|json")
+      ->capture_default_str();
 }
 
 Problem usage(std::string what, std::string fix) {
@@ -198,9 +195,9 @@ std::optional<Problem> read_output(const Raw& raw, Options& options) {
   return std::nullopt;
 }
 
-Result<Parsed, Problem> settle(const Raw& raw) {
-  Parsed parsed;
-  LoadPlan& plan = parsed.options.plan;
+Result<Options, Problem> settle(const Raw& raw) {
+  Options options;
+  LoadPlan& plan = options.plan;
   auto target = parse_target(raw.url);
   if (!target) return target.error();
   plan.url = raw.url;
@@ -209,29 +206,27 @@ Result<Parsed, Problem> settle(const Raw& raw) {
   if (!problem) problem = read_limits(raw, plan);
   if (!problem) problem = read_headers(raw, plan);
   if (!problem) problem = read_body(raw, plan);
-  if (!problem) problem = read_output(raw, parsed.options);
+  if (!problem) problem = read_output(raw, options);
   if (problem) return *problem;
-  return parsed;
+  return options;
 }
 
 }  // namespace
 
-void show_flags(const std::function<void(const CLI::App&)>& see) {
+void show_flags(const std::function<void(CLI::App&)>& see) {
   CLI::App app{kAbout};
   Raw raw;
   declare(app, raw);
   see(app);
 }
 
-Result<Parsed, Problem> parse_options(std::vector<std::string> arguments) {
+Result<Options, Problem> parse_options(std::vector<std::string> arguments) {
   CLI::App app{kAbout, "sluice load"};
   Raw raw;
   declare(app, raw);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    return Parsed{{}, Help{kExamples + app.help()}};
   } catch (const CLI::ParseError& error) {
     return Problem{error.what(), "see sluice load --help"};
   }

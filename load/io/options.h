@@ -14,7 +14,7 @@ class App;
 
 namespace sluice::loadgen {
 
-/// What the command line of `sluice load` asks for.
+/// The options of `sluice load`.
 struct Options {
   LoadPlan plan;
   bool ids = false;       ///< number the requests
@@ -22,21 +22,11 @@ struct Options {
   bool json_output = false;
 };
 
-/// A text to print instead of running: help.
-struct Help {
-  std::string text;
-};
-
-struct Parsed {
-  Options options;
-  std::optional<Help> help;  ///< set: print this, exit 0
-};
-
 /// Reads the arguments after `sluice load` (one-machine.md 9). Opens a file only for `--body
 /// @FILE`.
-[[nodiscard]] Result<Parsed, Problem> parse_options(std::vector<std::string> arguments);
+[[nodiscard]] Result<Options, Problem> parse_options(std::vector<std::string> arguments);
 
-/// Shows the flags that parse_options takes.
-void show_flags(const std::function<void(const CLI::App&)>& see);
+/// Shows the flags that parse_options takes, for help and for what is wrong with them.
+void show_flags(const std::function<void(CLI::App&)>& see);
 
 }  // namespace sluice::loadgen

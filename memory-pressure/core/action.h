@@ -38,7 +38,7 @@ struct Stop {
   std::string why{};
 };
 
-/// Something a person has to know.
+/// A message for a person.
 struct Alarm {
   std::string id{};
   std::string text;

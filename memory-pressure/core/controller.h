@@ -18,7 +18,7 @@
 namespace sluice::node_agent {
 
 /// The memory rules of one node (memory-pressure.md 5): policy, start gate and reconciler with what
-/// they remember. An observation goes in, a decision and the actions that follow come out; the
+/// they keep. An observation goes in, a decision and the actions that follow come out; the
 /// answers of calls go in. The node agent, `sluice up` and the simulated node differ in how they
 /// look and in how they carry out. Belongs to one thread.
 class MemoryController {
@@ -104,7 +104,7 @@ class MemoryController {
   /// Whether the journal lists anything of ours.
   [[nodiscard]] bool holds_any() const { return reconciler_.holds_any(); }
 
-  /// What a compacted journal has to say.
+  /// The contents of a compacted journal.
   [[nodiscard]] std::vector<JournalRecord> live_records(TimePoint now) const {
     return reconciler_.live_records(now);
   }
@@ -112,7 +112,7 @@ class MemoryController {
   /// Everything was given back, and no call can change that any more.
   [[nodiscard]] bool is_restored() const { return reconciler_.is_restored(); }
 
-  /// The runtime was not there when last asked.
+  /// The runtime did not answer the last call.
   [[nodiscard]] bool is_degraded() const { return reconciler_.is_degraded(); }
 
  private:

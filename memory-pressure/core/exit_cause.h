@@ -20,7 +20,7 @@ struct Ending {
   bool exited = false;
   std::int32_t exit_code = 0;
   std::string_view reason;
-  bool stopped_by_us = false;  ///< our journal says so
+  bool stopped_by_us = false;  ///< according to our journal
 };
 
 /// The reason alone proves nothing: with cgroup v1 an OOM kill in the parent marks every sibling

@@ -28,10 +28,10 @@ class Floors {
   std::unordered_map<std::string, std::int64_t> raised_;
 };
 
-/// Whether slowness hurts only the container itself: no probe asks and no request waits.
+/// Whether slowness hurts only the container itself: no probe and no request waits.
 [[nodiscard]] bool is_batch(const Container& container);
 
-/// Namespace, pod and name: who a container is beyond one life.
+/// Namespace, pod and name: the identity of a container across restarts.
 [[nodiscard]] std::string owner(const Container& container);
 
 }  // namespace sluice::node_agent

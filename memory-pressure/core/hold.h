@@ -12,13 +12,13 @@ namespace sluice::node_agent {
 /// One container whose quota is in our hands: from the record of its original until the original is
 /// seen in the kernel again. Times are the reconciler's own, unless said otherwise.
 struct Hold {
-  Container container;  ///< who it is
+  Container container;  ///< the container itself
   CpuQuota original;
   CpuQuota wanted;  ///< `original` while it is being given back
   bool releasing = false;
   std::optional<CpuQuota> journalled;  ///< the last value of ours that was written down
 
-  std::optional<CpuQuota> acknowledged;  ///< in force as far as the last answer tells; else unknown
+  std::optional<CpuQuota> acknowledged;  ///< in force as of the last answer; else unknown
   bool needs_reading = false;
   bool verified = false;  ///< `acknowledged` was seen in the kernel
   TimePoint answered_at;  ///< by the observations' clock

@@ -9,12 +9,12 @@
 
 namespace sluice::node_agent {
 
-/// What a line of the write-ahead journal says (memory-pressure.md 5.7).
+/// A line of the write-ahead journal (memory-pressure.md 5.7).
 enum class RecordKind : std::uint8_t {
   throttle,   ///< is about to get `ours`; had `original`
   drop,       ///< has its original again, or is gone
   sacrifice,  ///< is about to be stopped by us
-  lease,      ///< the process `id` vouches for all that is listed until `at`
+  lease,      ///< the process `id` is responsible for all listed until `at`
 };
 
 struct JournalRecord {

@@ -21,7 +21,7 @@ struct CpuQuota {
 /// (memory-pressure.md 5.2).
 enum class QosClass : std::uint8_t { best_effort, burstable, guaranteed };
 
-/// What the annotations, labels and spec of a pod say about throttling one of its containers
+/// The rules for throttling a container from the annotations, labels and spec of its pod
 /// (memory-pressure.md 5.2, 11.3).
 struct Marks {
   bool never = false;           ///< `sluice.dev/throttle: never`
@@ -33,7 +33,7 @@ struct Marks {
   bool system = false;  ///< kube-system, static or critical pod, the runtime or a program of ours
   bool init = false;    ///< an init container
   bool request_proxy = false;   ///< the sidecar of a serving pod
-  bool serves = false;          ///< stands behind such a sidecar
+  bool serves = false;          ///< serves behind such a sidecar
   bool exclusive_cpus = false;  ///< pinned to CPUs of its own
   bool exec_probe = false;      ///< known to be probed by a command inside it
 };
@@ -78,7 +78,7 @@ struct NodeMemory {
   std::optional<Stall> stall;  ///< absent: the kernel has none
 };
 
-/// Everything a policy may know, at one moment. Running containers only.
+/// The input of a policy, at one moment. Running containers only.
 struct Observation {
   TimePoint now;
   std::optional<NodeMemory> memory;  ///< absent: it could not be read

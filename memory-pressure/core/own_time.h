@@ -8,7 +8,7 @@
 namespace sluice::node_agent {
 
 /// Time that only moves forward, made from one that may step: a step back counts as nothing, a leap
-/// as `longest`. What a rule remembers ("paused since") is kept in this time, so that no jump of a
+/// as `longest`. What a rule keeps ("paused since") is kept in this time, so that no jump of a
 /// clock ends or prolongs a pause (memory-pressure.md 9, row 46).
 class OwnTime {
  public:

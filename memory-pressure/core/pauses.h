@@ -8,8 +8,8 @@
 
 namespace sluice::node_agent {
 
-/// Who is throttled, how deep, and who is let go: memory-pressure.md 5.3 to 5.5 without the last
-/// resort. One container always runs unthrottled.
+/// Which containers are throttled, how deep, and which are released: memory-pressure.md 5.3 to 5.5
+/// without the last resort. One container always runs unthrottled.
 class Pauses {
  public:
   explicit Pauses(const PolicySettings& settings) : settings_(settings) {}

@@ -47,8 +47,8 @@ struct Sacrifice {
   std::string why{};
 };
 
-/// What a policy wants from now on. Full state: who is not in `throttled` shall have what it was
-/// given.
+/// The decision of a policy. Full state: a container that is not in `throttled` shall have what it
+/// was given.
 struct Decision {
   Pressure pressure = Pressure::ok;
   std::vector<Throttle> throttled;     ///< in order of restriction

@@ -41,7 +41,7 @@ struct HeldThrottle {
   std::string why;
 };
 
-/// Makes the kernel's quotas what a decision wants, and the originals what they were. Driven by
+/// Makes the kernel's quotas what a decision requires, and the originals what they were. Driven by
 /// levels: each tick compares what is wanted with what is known, so that any answer may be lost or
 /// late. Writes down every original before it is replaced, and keeps it until the kernel shows it
 /// again. One call at a time per container (memory-pressure.md 5.7, 5.8).
@@ -79,7 +79,7 @@ class Reconciler {
   /// of this run can change that.
   [[nodiscard]] bool is_restored() const;
 
-  /// The runtime was not there when last asked.
+  /// The runtime did not answer the last call.
   [[nodiscard]] bool is_degraded() const { return backoff_ > Duration::zero(); }
 
   [[nodiscard]] std::vector<HeldThrottle> held() const;
@@ -87,7 +87,7 @@ class Reconciler {
   /// Whether the journal lists anything of ours.
   [[nodiscard]] bool holds_any() const { return !holds_.empty(); }
 
-  /// What a compacted journal has to say.
+  /// The contents of a compacted journal.
   [[nodiscard]] std::vector<JournalRecord> live_records(TimePoint now) const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace sluice::node_agent {
 
-/// A running container that bears one of our quotas although no record says what it had.
+/// A running container that has one of our quotas although no record has its original.
 struct Stray {
   std::string id;
   CpuQuota original;  ///< as far as known: that of its pod
@@ -21,8 +21,9 @@ inline constexpr int kRenewalsPerLease = 3;
 
 /// The last word of a process that held what the journal lists.
 struct Lease {
-  std::string by;   ///< its process id
-  TimePoint until;  ///< it vouches until then; later any agent that finds a throttle releases it
+  std::string by;  ///< its process id
+  TimePoint
+      until;  ///< it is responsible until then; later any agent that finds a throttle releases it
 
   friend bool operator==(const Lease&, const Lease&) = default;
 };

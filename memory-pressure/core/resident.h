@@ -26,7 +26,7 @@ struct Pause {
   std::string why;
 };
 
-/// A running container with what the policy remembers of it. Times are the policy's own.
+/// A running container with what the policy keeps of it. Times are the policy's own.
 struct Resident {
   Container seen;  ///< as last observed
   std::optional<Exemption> exempt;
@@ -44,7 +44,7 @@ struct Resident {
 [[nodiscard]] Duration age(const Resident& resident, TimePoint now);
 
 /// Bytes that `resident` may add within the horizon under `quota`: up to its limit, less if it was
-/// watched long enough to know better, less if so little CPU cannot fault in more
+/// watched long enough to measure it, less if so little CPU cannot fault in more
 /// (memory-pressure.md 5.3). `capacity` stands in for a missing limit.
 [[nodiscard]] std::int64_t possible_growth(const Resident& resident, const CpuQuota& quota,
                                            std::int64_t capacity, const PolicySettings& settings,

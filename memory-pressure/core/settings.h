@@ -21,7 +21,7 @@ struct PolicySettings {
   PolicyKind policy = PolicyKind::headroom;
   double upper = 0.90;     ///< U: act above it, strictly
   double lower = 0.84;     ///< L: pressure is over below it, strictly
-  std::uint32_t step = 1;  ///< R: containers per step that usage asks for
+  std::uint32_t step = 1;  ///< R: containers per step that usage calls for
   Duration escalate_after = std::chrono::seconds{5};     ///< T
   Duration sample = std::chrono::milliseconds{250};      ///< P, below L
   Duration fast_sample = std::chrono::milliseconds{50};  ///< P, above L or with anything throttled
@@ -45,7 +45,7 @@ struct PolicySettings {
   Duration pause_max = std::chrono::seconds{60};        ///< then another container's turn
   double release_margin = 0.05;                         ///< under the trigger (5.4)
   /// Usage above which what *could* grow is a reason to throttle; below it only the gate heeds it.
-  /// Close to the edge: who is paused keeps what it holds, and early pauses end in a queue
+  /// Close to the edge: a paused container keeps its memory, and early pauses end in a queue
   /// (DECISIONS).
   double concern = 0.95;
   double critical = 0.97;  ///< the emergency path (5.5)

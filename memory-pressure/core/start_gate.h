@@ -16,7 +16,7 @@ struct StartAnswer {
   bool granted = true;
   bool later = false;      ///< not refused: while memory is short one starts per look
   std::int64_t free = 0;   ///< bytes that may start now
-  std::int64_t claim = 0;  ///< bytes that this one asks for
+  std::int64_t claim = 0;  ///< bytes that this one claims
 };
 
 /// The start gate of a starter that sees every look at its node (memory-pressure.md 5.3.1). Claims
@@ -25,7 +25,7 @@ struct StartAnswer {
 /// autoscaler/core/nodes/node_book.h.
 class StartGate {
  public:
-  /// Until a report says otherwise, everything may start.
+  /// Until the first report, everything may start.
   StartGate() : time_(kStartWithin) {}
 
   /// A look at the node. `tight`: one start until the next.

@@ -19,7 +19,7 @@ class Threshold {
   /// U_eff as a share of capacity.
   [[nodiscard]] double upper() const { return upper_; }
 
-  /// Whether stalls ask for action at once, whatever the usage is.
+  /// Whether stalls require action at once, whatever the usage is.
   [[nodiscard]] bool is_stalling() const { return stalling_; }
 
  private:

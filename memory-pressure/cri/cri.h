@@ -66,8 +66,8 @@ struct ContainerStatus {
   std::int64_t started_ns = 0;  ///< Unix time by the runtime's clock; 0: not yet
   std::int32_t exit_code = 0;
   std::string reason;
-  std::optional<Resources> resources;  ///< absent: an older runtime, which does not tell
-  std::string info;  ///< the runtime's own description, JSON; empty unless asked for
+  std::optional<Resources> resources;  ///< absent: an older runtime, which does not report them
+  std::string info;  ///< the runtime's own description, JSON; empty unless requested
 };
 
 /// Memory of a container as the runtime has measured it.

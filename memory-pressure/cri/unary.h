@@ -30,7 +30,7 @@ struct UnaryReply {
 /// io_context only; gRPC's threads only post.
 ///
 /// A server that cannot be reached ends a call with UNAVAILABLE at once; the next call dials again,
-/// so how long to wait between two is the caller's to say. Must go before its io_context does.
+/// so the caller sets how long to wait between two. Must go before its io_context does.
 class UnaryClient {
  public:
   /// Runs on the io thread, never from within a method of UnaryClient, exactly once per call. May

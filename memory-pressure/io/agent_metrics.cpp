@@ -44,7 +44,7 @@ void write_state(Families& families, const ControlLoop& loop, const AgentFacts& 
   families.gauge("node_agent_guarded", "1: a guardian restores CPU quotas after a crash.",
                  facts.guarded ? 1 : 0);
   families.gauge("node_agent_reporting", "1: a stream to an autoscaler is open.",
-                 facts.reports_to_anyone ? 1 : 0);
+                 facts.reporting ? 1 : 0);
 }
 
 void write_counts(Families& families, const ControlLoop& loop, const AgentFacts& facts) {

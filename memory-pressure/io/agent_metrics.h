@@ -7,13 +7,13 @@
 
 namespace sluice::node_agent {
 
-/// What metrics tell beside the loop's state.
+/// What metrics show beside the loop's state.
 struct AgentFacts {
   bool dry_run = false;
-  bool guarded = false;            ///< a guardian runs
-  std::uint64_t reports = 0;       ///< sent to the autoscaler
-  bool reports_to_anyone = false;  ///< a stream is open
-  double started = 0;              ///< Unix seconds
+  bool guarded = false;       ///< a guardian runs
+  std::uint64_t reports = 0;  ///< sent to the autoscaler
+  bool reporting = false;     ///< a stream is open
+  double started = 0;         ///< Unix seconds
 };
 
 /// Everything: `node_agent_*` and `process_*`; no label has

@@ -7,7 +7,7 @@
 
 namespace sluice::node_agent {
 
-/// What can be asked of a running agent over HTTP: `GET /livez`, `/readyz`, `/metrics`, `/status`
+/// The HTTP paths of a running agent: `GET /livez`, `/readyz`, `/metrics`, `/status`
 /// (JSON), and, where `orders` allows it, `POST /off` and `/on`.
 class AgentPage final : public metrics::MetricsServer {
  public:

@@ -17,10 +17,10 @@ struct CgroupMount {
   [[nodiscard]] std::string directory(std::string_view path) const;
 };
 
-/// Cgroup v1, v2 or both side by side, as the kernel says (memory-pressure.md 7; row 58).
+/// Cgroup v1, v2 or both side by side, as mounted (memory-pressure.md 7; row 58).
 struct CgroupMounts {
-  CgroupMount memory;   ///< who accounts memory
-  CgroupMount cpu;      ///< who bounds CPU time
+  CgroupMount memory;   ///< accounts memory
+  CgroupMount cpu;      ///< bounds CPU time
   CgroupMount unified;  ///< the v2 hierarchy, if there is any: stalls per container
 
   /// `v1`, `v2`, `hybrid` or `none`.

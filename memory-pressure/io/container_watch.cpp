@@ -237,7 +237,7 @@ void ContainerWatch::mark_all() {
     known.seen.qos = qos_of(facts);
     known.marked = true;
     if (pod == nullptr) {
-      known.seen.marks.system = true;  // hands off until it is known whose it is
+      known.seen.marks.system = true;  // left alone until its pod is known
       continue;
     }
     known.placed = true;

@@ -19,7 +19,7 @@
 
 namespace sluice::node_agent {
 
-/// The running containers of this node: who they are by CRI, what they use by their control groups,
+/// The running containers of this node: their names from CRI, their use from their control groups,
 /// which cost the runtime nothing. Where a control group cannot be read, the runtime's figures do.
 /// Used on the io thread.
 class ContainerWatch final : public ContainerView {

@@ -20,7 +20,7 @@ struct CallFailure {
   std::string text;
 };
 
-/// Sockets of the runtimes we know, in the order in which they are tried (memory-pressure.md 6).
+/// Sockets of the usual runtimes, in the order in which they are tried (memory-pressure.md 6).
 [[nodiscard]] std::vector<std::string> usual_sockets();
 
 /// `unix:///run/x.sock`, `unix:/run/x.sock` or `/run/x.sock` as a path. The problem names the

@@ -27,7 +27,7 @@ class KernelFile {
   KernelFile& operator=(const KernelFile&) = delete;
 
   /// The content, at most 4 MiB of it, valid until the next read of any file with this buffer.
-  /// Absent: it is not there, or cannot be read; `error()` says why.
+  /// Absent: it is not there, or cannot be read; `error()` has the reason.
   [[nodiscard]] std::optional<std::string_view> read(std::string& buffer);
 
   /// errno of the last read that failed.

@@ -11,15 +11,15 @@ namespace sluice::node_agent {
 struct PodFacts {
   const cri::Sandbox* sandbox = nullptr;      ///< absent: not known
   const cri::Container* container = nullptr;  ///< never absent
-  const cri::Resources* resources = nullptr;  ///< absent: the runtime does not tell
+  const cri::Resources* resources = nullptr;  ///< absent: the runtime does not report them
   std::string_view cgroup{};                  ///< path of its control group; empty: not known
   std::string_view own_cgroup{};              ///< of this program
   bool has_request_proxy = false;             ///< a container of its pod is called `queue-proxy`
 };
 
-/// What labels, annotations and settings say about throttling the container (memory-pressure.md
-/// 5.2, 11.3, 11.4). CRI does not tell which containers are init containers or probed, nor a pod's
-/// restart policy: those marks rest on names and labels.
+/// The rules for throttling the container from labels, annotations and settings (memory-pressure.md
+/// 5.2, 11.3, 11.4). CRI does not report which containers are init containers or probed, nor a
+/// pod's restart policy: those marks rest on names and labels.
 [[nodiscard]] Marks marks_of(const PodFacts& facts);
 
 /// By the pod's control group where the kubelet made it, else by limits and shares.

@@ -18,21 +18,20 @@
 
 namespace sluice::node_agent {
 
-/// When a report is due (protocols.md 4): at once, at most four a second, when the pressure or who
-/// is throttled changes or `admit_bytes` moves by more than a tenth of capacity; else once per
+/// When a report is due (protocols.md 4): at once, at most four a second, when the pressure or the
+/// throttled set changes or `admit_bytes` moves by more than a tenth of capacity; else once per
 /// interval, a tenth more or less.
 class ReportPace {
  public:
   explicit ReportPace(std::uint64_t seed) : random_{seed} {}
 
-  /// When `next` should be sent; the past: now. `last`, the report sent before on this stream, and
-  /// `sent_at` say since when; absent: nothing was sent yet.
+  /// When `next` should be sent; the past: now.
   [[nodiscard]] TimePoint due(const proto::NodeReport& next) const;
 
   /// This was sent.
   void sent(const proto::NodeReport& report, TimePoint now);
 
-  /// As an ack asks.
+  /// As an ack requires.
   void set_interval(Duration interval) { interval_ = interval; }
 
   /// A new stream: nothing was sent on it.

@@ -21,7 +21,7 @@
 namespace sluice::node_agent {
 
 /// Reports the state of this node to every replica of the autoscaler: each decides for revisions of
-/// its own. A name stands for all of its addresses, which are looked up again and again.
+/// its own. A name means all of its addresses, which are looked up again and again.
 class Reports {
  public:
   /// Replicas that are reported to, at most.
@@ -66,7 +66,7 @@ class Reports {
   };
 
   struct Line {
-    const Name* name = nullptr;  // of names_; null: it stands in the options
+    const Name* name = nullptr;  // of names_; null: it is in the options
     std::unique_ptr<ReportStream> stream;
   };
 

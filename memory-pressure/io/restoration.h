@@ -19,9 +19,9 @@ struct RestorationOptions {
 };
 
 /// Gives back everything that the journal lists, and what bears a quota of ours without a record if
-/// so asked, then empties the journal. The caller holds the state directory's lock, or `shared`
-/// says that another process has it. Returns when all is done, or was given up: then the problem
-/// says why.
+/// requested, then empties the journal. The caller holds the state directory's lock, or `shared`
+/// says that another process has it. Returns when all is done, or was given up: then with the
+/// problem.
 [[nodiscard]] std::optional<Problem> restore_everything(const RestorationOptions& options,
                                                         const log::Logger& log, bool shared);
 

@@ -18,7 +18,7 @@ class StateLock {
   struct Refusal {
     Failure why = Failure::failed;
     Problem problem;
-    std::string holder{};  ///< process id of who has it, as it wrote down itself; may be empty
+    std::string holder{};  ///< process id of the holder, as it wrote it; may be empty
   };
 
   /// Makes the directory if it is missing, for its owner only, and takes the lock.

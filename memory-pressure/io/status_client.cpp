@@ -41,7 +41,7 @@ int ask_agent(const std::string& state_dir, const std::string& verb, bool json) 
   std::string body = answer->body;
   if (verb == "status" && !json) {
     body = status_table(body);
-    if (body.empty()) return complain("the agent is of another version", "ask with --json");
+    if (body.empty()) return complain("the agent is of another version", "use --json");
   }
   std::fputs(body.c_str(), stdout);
   return 0;

@@ -242,7 +242,7 @@ std::string status_json(const StatusFacts& facts) {
                     {"guarded", facts.guarded},
                     {"lease_seconds", to_seconds(facts.lease)},
                     {"autoscalers", facts.autoscalers},
-                    {"reporting", facts.reports_to_anyone},
+                    {"reporting", facts.reporting},
                     {"memory_source", facts.memory_source},
                     {"memory", memory_json(loop.controller().seen(), decision, facts.policy)},
                     {"runtime", runtime},

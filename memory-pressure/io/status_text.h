@@ -20,13 +20,13 @@ struct StatusFacts {
   bool guarded = false;                  ///< a guardian runs
   Duration lease{};                      ///< 0: nothing is ever throttled
   std::vector<std::string> autoscalers;  ///< to which reports go; none: no reports
-  bool reports_to_anyone = false;        ///< a stream is open
+  bool reporting = false;                ///< a stream is open
   TimePoint started;
   TimePoint now;
 };
 
-/// The agent's state as one JSON object: pressure, thresholds, who is throttled, since when and
-/// why.
+/// The agent's state as one JSON object: pressure, thresholds, which containers are throttled,
+/// since when and why.
 [[nodiscard]] std::string status_json(const StatusFacts& facts);
 
 /// The same for people, made of that JSON. Absent text: it is no such JSON.

@@ -39,7 +39,7 @@ std::optional<Problem> DirectoryPlatform::open_orders(TimePoint now) {
   std::error_code failed;
   std::filesystem::create_directory(orders, failed);
   if (failed) {
-    return Problem{orders.string() + " cannot be made: " + failed.message(),
+    return Problem{orders.string() + " cannot be created: " + failed.message(),
                    "make it a directory that this program may write to"};
   }
   files::remove_leftovers(orders, now);

@@ -35,8 +35,8 @@ Result<ScaleFile, Problem> parse_scale_file(std::string_view text) {
   if (const json* const list = fields.array("remove", kPodsMax)) {
     for (const json& item : *list) {
       if (!item.is_string() || !names.insert(item.get_ref<const std::string&>()).second) {
-        fields.refuse("remove", reading::shown(item.dump()) + " is no name, or there twice",
-                      "names of pods, each once");
+        fields.refuse("remove", reading::shown(item.dump()) + " is not a name, or is listed twice",
+                      "unique names of pods");
         break;
       }
       file.remove.push_back({item.get<std::string>()});

@@ -19,7 +19,7 @@ struct ScaleFile {
   friend bool operator==(const ScaleFile&, const ScaleFile&) = default;
 };
 
-/// A problem names the key and what is accepted, not the file: the caller knows it.
+/// A problem names the key and what is accepted, not the file: the caller has it.
 [[nodiscard]] Result<ScaleFile, Problem> parse_scale_file(std::string_view text);
 
 [[nodiscard]] std::string write_scale_file(const ScaleFile& file);

@@ -19,6 +19,7 @@ constexpr std::size_t kOutputMax = 200;
 constexpr std::size_t kPortsShown = 4;
 // A twentieth of a processor is work; a server that waits for requests uses less.
 constexpr int kWorkShare = 20;
+constexpr double kGibibyte = 1U << 30U;
 
 std::string seconds_text(Duration duration) {
   return fmt::format("{} s", std::chrono::floor<std::chrono::seconds>(duration).count());
@@ -35,18 +36,29 @@ std::string ports_text(const std::vector<std::uint16_t>& ports) {
                      shown < ports.size() ? " and more" : "");
 }
 
-CauseKind probe_kind(const StartSight& seen) {
-  return seen.in_startup ? CauseKind::startup_probe : CauseKind::probe;
-}
-
 std::string_view probe_text(const StartSight& seen) {
   return seen.in_startup ? "startup" : "readiness";
 }
 
+bool probe_runs_command(const StartSight& seen) {
+  return seen.in_startup ? seen.startup_is_command : seen.readiness_is_command;
+}
+
 std::string probe_fix(const StartSight& seen) {
-  const bool runs_command = seen.in_startup ? seen.startup_is_command : seen.readiness_is_command;
-  return runs_command ? "check the command of the probe"
-                      : "check the path and the port of the probe";
+  return probe_runs_command(seen) ? "check the command of the probe"
+                                  : "check the path and the port of the probe";
+}
+
+// A command may say what is not for clients; an answer of the program is what they would get.
+Cause cause_of_probe(const StartSight& seen, std::string what, const std::string& last_failure) {
+  Cause cause{.kind = seen.in_startup ? CauseKind::startup_probe : CauseKind::probe,
+              .what = std::move(what)};
+  if (probe_runs_command(seen)) {
+    cause.output = last_failure;
+  } else if (!last_failure.empty()) {
+    cause.what += ": " + last_failure;
+  }
+  return cause;
 }
 
 // What does not change with time; absent: nothing is wrong with where it listens.
@@ -139,6 +151,10 @@ std::string_view name(CauseKind kind) {
       return "startup_probe";
     case CauseKind::liveness_probe:
       return "liveness_probe";
+    case CauseKind::no_room:
+      return "no_room";
+    case CauseKind::too_large:
+      return "too_large";
   }
   return "starting";
 }
@@ -171,10 +187,10 @@ void Settling::note(CauseKind kind, Duration used, TimePoint now) {
 Cause cause_of_wait(const StartSight& seen, Duration lasting, const std::string& last_failure) {
   if (auto wrong = wrong_place(seen)) return *wrong;
   if (seen.reachable) {
-    return {.kind = probe_kind(seen),
-            .what = fmt::format("it listens on {}, and its {} probe does not pass yet ({})",
-                                seen.port, probe_text(seen), seconds_text(lasting)),
-            .output = last_failure};
+    return cause_of_probe(seen,
+                          fmt::format("it listens on {}, and its {} probe does not pass yet ({})",
+                                      seen.port, probe_text(seen), seconds_text(lasting)),
+                          last_failure);
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,
@@ -190,11 +206,13 @@ Cause cause_of_timeout(const StartSight& seen, Duration limit, const std::string
   if (auto wrong = wrong_place(seen)) return *wrong;
   const std::string within = format_duration(limit);
   if (seen.reachable) {
-    return {.kind = probe_kind(seen),
-            .what = fmt::format("it listens on {}, and its {} probe did not pass within {}",
-                                seen.port, probe_text(seen), within),
-            .output = last_failure,
-            .fix = probe_fix(seen)};
+    Cause cause =
+        cause_of_probe(seen,
+                       fmt::format("it listens on {}, and its {} probe did not pass within {}",
+                                   seen.port, probe_text(seen), within),
+                       last_failure);
+    cause.fix = probe_fix(seen);
+    return cause;
   }
   if (!seen.begun) {
     return {.kind = CauseKind::starting,
@@ -234,6 +252,24 @@ Cause cause_of_end(const EndSight& seen) {
                      ? "a word of its command is empty: write '$PORT' in single quotes, so that no "
                        "shell expands it"
                      : ""};
+}
+
+Cause cause_of_restarts(std::int64_t ended, Duration ago, const Cause& last) {
+  Cause cause = last;
+  cause.what =
+      fmt::format("{} of its replicas ended by {} {} ago: {}", ended,
+                  ended == 1 ? "itself" : "themselves, the last", seconds_text(ago), last.what);
+  return cause;
+}
+
+Cause cause_of_no_room(const RoomSight& seen) {
+  const bool fits = seen.capacity == 0 || seen.claim <= seen.capacity;
+  if (fits) return {.kind = CauseKind::no_room, .what = seen.shortage};
+  return {
+      .kind = CauseKind::too_large,
+      .what = fmt::format("it needs {} of memory, and this machine has {:.1f}Gi",
+                          format_size(seen.claim), static_cast<double>(seen.capacity) / kGibibyte),
+      .fix = "lower its memory limit"};
 }
 
 Cause cause_of_init(const std::string& name, std::optional<Duration> limit) {

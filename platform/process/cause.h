@@ -28,6 +28,8 @@ enum class CauseKind : std::uint8_t {
   init,            ///< an init container runs, or did not succeed
   startup_probe,   ///< its startup probe does not pass, or did not in its time
   liveness_probe,  ///< it was ready, and its liveness probe failed
+  no_room,         ///< it is not started: what it needs, others have
+  too_large,       ///< it is not started: it needs more than there is
 };
 
 /// The word of the API for it. A text of static lifetime.
@@ -43,8 +45,8 @@ inline constexpr Duration kSettledAfter = std::chrono::seconds{10};
 struct Cause {
   CauseKind kind = CauseKind::starting;
   std::string what{};  ///< a clause that begins with `it` or a participle
-  /// The last line that the program wrote to its errors, or the last failure of its probe; may be
-  /// empty.
+  /// The last line that the program wrote to its errors, or the last failure of the command of its
+  /// probe; may be empty.
   std::string output{};
   std::string fix{};  ///< may be empty
 
@@ -102,6 +104,16 @@ class Settling {
 /// that time.
 [[nodiscard]] Cause cause_of_init(const std::string& name, std::optional<Duration> limit);
 
+/// What a replica asks for that may not start now, in bytes of memory.
+struct RoomSight {
+  std::int64_t claim = 0;
+  std::int64_t capacity = 0;  ///< of the machine; 0: not known
+  std::string shortage{};     ///< what is missing now
+};
+
+/// Why a replica is not started.
+[[nodiscard]] Cause cause_of_no_room(const RoomSight& seen);
+
 /// What is seen of a program that has ended.
 struct EndSight {
   std::optional<int> exit_code{};
@@ -118,7 +130,11 @@ struct EndSight {
 
 [[nodiscard]] Cause cause_of_end(const EndSight& seen);
 
-/// The same of the init container `name`, which did not succeed.
+/// Why a revision that serves deserves a look: `ended` of its replicas have ended by themselves
+/// after they were ready, the last one `ago` for the cause `last`.
+[[nodiscard]] Cause cause_of_restarts(std::int64_t ended, Duration ago, const Cause& last);
+
+/// cause_of_end() of the init container `name`, which did not succeed.
 [[nodiscard]] Cause cause_of_init_end(const std::string& name, const EndSight& seen);
 
 /// The words of a command have a place where `$PORT` was expanded to nothing, by a shell most

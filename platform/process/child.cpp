@@ -15,18 +15,17 @@
 #include <cstring>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+extern char** environ;
+
 namespace sluice::local {
 namespace {
 
-/// A program that has not begun to run by then is taken for stuck (a dead network file system).
-constexpr int kExecMilliseconds = 5000;
 constexpr int kFirstFreeFd = 3;
 constexpr std::size_t kEnvironBytesMax = std::size_t{256} << 10;
 constexpr int kAncestorsMax = 64;
@@ -53,6 +52,7 @@ struct ChildPlan {
   int failure = -1;
   pid_t parent = -1;
   std::optional<rlim_t> open_files;
+  bool outlives_us = false;
 };
 
 [[noreturn]] void give_up(const ChildPlan& plan, Step step) {
@@ -88,8 +88,12 @@ void mark_close_on_exec() {
 }
 
 [[noreturn]] void run_child(const ChildPlan& plan) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (plan.outlives_us) {
+    ::setsid();
+  } else {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
   // The parent may have ended before the line above: then no signal would ever kill this process.
   if (::getppid() != plan.parent) give_up(plan, Step::parent);
   for (const UniqueFd& file : plan.cgroup_files) {
@@ -151,14 +155,8 @@ bool set_nonblocking(int fd) {
   return flags >= 0 && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/// Waits until the child runs its program (the pipe closes) or says why not.
-std::optional<ChildFailure> wait_for_exec(int pipe) {
-  pollfd waiting{pipe, POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = ::poll(&waiting, 1, kExecMilliseconds);
-  } while (ready < 0 && errno == EINTR);
-  if (ready <= 0) return ChildFailure{Step::program, ETIMEDOUT};
+/// What the child has written; nothing: it runs its program.
+std::optional<ChildFailure> failure_in(int pipe) {
   ChildFailure failure{};
   const auto count = ::read(pipe, &failure, sizeof failure);
   if (count == static_cast<ssize_t>(sizeof failure)) return failure;
@@ -193,7 +191,8 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
   }
   const UniqueFd opened(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd input(::fcntl(opened.get(), F_DUPFD_CLOEXEC, kFirstFreeFd));
-  if (!input || !set_nonblocking(output->first.get()) || !set_nonblocking(error->first.get()))
+  const auto for_us = {output->first.get(), error->first.get(), failure->first.get()};
+  if (!input || !std::all_of(for_us.begin(), for_us.end(), set_nonblocking))
     return cannot_start(spec, std::strerror(errno), "check /dev/null and the open files limit");
 
   ChildPlan plan;
@@ -215,6 +214,7 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
   plan.failure = failure->second.get();
   plan.parent = ::getpid();
   if (spec.open_files) plan.open_files = *spec.open_files;
+  plan.outlives_us = spec.outlives_us;
 
   sigset_t all;
   sigset_t before;
@@ -230,12 +230,18 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
   // Set on both sides, so that the group exists whichever side runs first.
   ::setpgid(pid, pid);
   failure->second.reset();
-  if (const auto failed = wait_for_exec(failure->first.get())) {
+  if (const auto failed = failure_in(failure->first.get())) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     return explain(spec, *failed);
   }
   return Child{pid, std::move(output->first), std::move(error->first)};
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
+  return all;
 }
 
 bool become_subreaper() {

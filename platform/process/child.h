@@ -27,6 +27,7 @@ struct SpawnSpec {
   std::vector<std::filesystem::path> cgroup_dirs;  ///< joined before the program runs
   std::vector<int> kept_fds;                       ///< stay open in the child under their numbers
   std::optional<std::uint64_t> open_files;         ///< soft limit of open files for the child
+  bool outlives_us = false;  ///< in a session of its own, and no signal when the caller dies
 };
 
 /// A started program, leader of its own process group. Its output is ours to read.
@@ -40,6 +41,9 @@ struct Child {
 /// signals and mask, no other descriptor, SIGKILL when the calling thread dies. Returns once the
 /// program runs; when it cannot, the problem names it and the system's reason.
 [[nodiscard]] Result<Child, Problem> spawn(const SpawnSpec& spec);
+
+/// The environment of this process, `NAME=value`.
+[[nodiscard]] std::vector<std::string> own_environment();
 
 /// Makes orphaned grandchildren ours to reap. False when the system refuses.
 bool become_subreaper();

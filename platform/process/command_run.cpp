@@ -2,25 +2,22 @@
 
 #include "common/base/clean_text.h"
 #include "common/base/lifetime.h"
+#include "common/loop/asio_loop.h"
 
 #include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
 
 #include "platform/process/cause.h"
 #include "platform/process/output_reader.h"
-#include <array>
-#include <cerrno>
 #include <csignal>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 
 namespace sluice::local {
+namespace asio = boost::asio;
+
 namespace {
 
-constexpr std::size_t kCommandOutputMax = 4096;
-constexpr std::size_t kAtOnceOutputMax = std::size_t{1} << 20;
+constexpr std::size_t kCommandOutputMax = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -32,10 +29,10 @@ std::string CommandEnd::text() const {
 }
 
 struct CommandRun::Impl {
-  Impl(boost::asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, Spawner& spawner_in)
+  Impl(asio::io_context& io_in, Loop& loop_in, Reaper& reaper_in, Spawner& spawner_in)
       : io{io_in}, loop{loop_in}, reaper{reaper_in}, spawner{spawner_in}, limit{loop_in.timer()} {}
 
-  boost::asio::io_context& io;  // these four outlive the run (command_run.h)
+  asio::io_context& io;  // these four outlive the run (command_run.h)
   Loop& loop;
   Reaper& reaper;
   Spawner& spawner;
@@ -116,7 +113,7 @@ struct CommandRun::Impl {
   }
 };
 
-CommandRun::CommandRun(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner)
+CommandRun::CommandRun(asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner)
     : impl_{std::make_unique<Impl>(io, loop, reaper, spawner)} {}
 
 CommandRun::~CommandRun() {
@@ -137,36 +134,18 @@ void CommandRun::end() {
 
 std::optional<std::string> run_at_once(const Clock& clock, const SpawnSpec& command,
                                        Duration limit) {
-  auto child = spawn(command);
-  if (!child) return std::nullopt;
-  const TimePoint ends = clock.now() + limit;
-  std::array<pollfd, 2> pipes{pollfd{child->stdout_end.get(), POLLIN, 0},
-                              pollfd{child->stderr_end.get(), POLLIN, 0}};
-  std::string output;
-  bool in_time = true;
-  std::array<char, 4096> chunk{};
-  while (in_time && (pipes[0].fd >= 0 || pipes[1].fd >= 0)) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(ends - clock.now());
-    in_time = left.count() > 0;
-    if (!in_time || ::poll(pipes.data(), pipes.size(), static_cast<int>(left.count())) <= 0)
-      continue;
-    for (pollfd& pipe : pipes) {
-      if (pipe.fd < 0 || pipe.revents == 0) continue;
-      const auto count = ::read(pipe.fd, chunk.data(), chunk.size());
-      if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-      if (count <= 0) {
-        pipe.fd = -1;  // poll passes over it
-      } else if (&pipe == pipes.data() && output.size() < kAtOnceOutputMax) {
-        output.append(chunk.data(), static_cast<std::size_t>(count));
-      }
-    }
-  }
-  if (!in_time) kill_group(child->pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!in_time || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return std::nullopt;
-  return output;
+  asio::io_context io;
+  AsioLoop loop{io, clock};
+  Reaper reaper{io};
+  Spawner spawner{io, loop, reaper};
+  CommandRun run{io, loop, reaper, spawner};
+  CommandEnd seen;
+  run.start(command, limit, [&](const CommandEnd& end) {
+    seen = end;
+    io.stop();
+  });
+  io.run();
+  return seen.succeeded() ? std::optional{seen.output} : std::nullopt;
 }
 
 }  // namespace sluice::local

@@ -18,7 +18,7 @@ struct CommandEnd {
   std::optional<int> exit_code;  ///< absent: a signal ended it, or it was not started
   bool in_time = true;
   bool was_started = true;  ///< false: other starts took all of the time
-  std::string output;       ///< its standard output, at most 4 KiB of whole lines
+  std::string output;       ///< its standard output, at most 64 KiB of whole lines
   std::string last_error;   ///< the last line of its errors, or why it was not started
 
   [[nodiscard]] bool succeeded() const { return exit_code == 0; }

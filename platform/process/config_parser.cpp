@@ -147,7 +147,8 @@ bool ConfigFile::take(YamlReader& reader, const YAML::Node& document) {
   }
   const auto there = documents_.find(name);
   if (there != documents_.end() && there->second != data) {
-    reader.fail(line, fmt::format("{} stands twice, with other data", name.text()), "rename one");
+    reader.fail(line, fmt::format("{} is defined twice, with different data", name.text()),
+                "rename one");
   } else {
     lines_.emplace(name, line);
     documents_.insert_or_assign(std::move(name), std::move(data));

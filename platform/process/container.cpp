@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 
 #include "platform/process/proc_files.h"
-#include "platform/process/unique_fd.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <limits>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -24,7 +25,6 @@ constexpr std::size_t kNoteBytesMax = 16384;
 /// Of a question to the runtime, and of a removal, which may have to wait for a file system.
 constexpr std::chrono::seconds kRuntimeAnswerLimit{10};
 constexpr std::chrono::seconds kRemovalLimit{20};
-constexpr int kRemovalTries = 2;
 /// All processes of the machine are looked at.
 constexpr std::chrono::milliseconds kLookAgain{150};
 
@@ -120,9 +120,12 @@ std::vector<std::string> run_command(const ContainerPlan& plan) {
 
 Container::Container(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
                      ContainerPlan plan)
-    : loop_{loop}, plan_{std::move(plan)}, command_{io, loop, reaper, spawner} {}
+    : loop_{loop},
+      plan_{std::move(plan)},
+      again_{loop.timer()},
+      command_{io, loop, reaper, spawner} {}
 
-// What runs is known by its label: the next start of the engine removes it.
+// What runs is known by its label: the guard of the engine removes it, or its next start.
 Container::~Container() {
   std::error_code ignored;
   for (const auto& file : {plan_.id_file, plan_.pid_file, plan_.env_file})
@@ -231,28 +234,31 @@ void Container::ended(std::function<void(const Ended&)> seen, std::function<void
 }
 
 void Container::remove(std::function<void()> removed) {
-  if (id().empty()) {
-    // A runtime that was stopped as it made it may not have come to write the id down.
-    command_.start(
-        runtime_command({"ps", "--all", "--quiet", "--no-trunc", "--filter",
-                         "name=^" + plan_.name + "$", "--filter", label_filter(plan_.host.owner)}),
-        kRuntimeAnswerLimit, [this, removed = std::move(removed)](const CommandEnd& end) {
-          id_ = first_line(end.output);
-          if (!id_.empty()) return remove(removed);
-          gone_ = true;
-          removed();
-        });
-    return;
-  }
-  remove_made(kRemovalTries, std::move(removed));
+  // A runtime that was stopped as it made it may not have come to write the id down.
+  if (id().empty()) return remove_if_there(std::move(removed));
+  remove_made(std::move(removed));
 }
 
-void Container::remove_made(int tries, std::function<void()> removed) {
+void Container::remove_if_there(std::function<void()> removed) {
+  command_.start(
+      runtime_command({"ps", "--all", "--quiet", "--no-trunc", "--filter",
+                       "name=^" + plan_.name + "$", "--filter", label_filter(plan_.host.owner)}),
+      kRuntimeAnswerLimit, [this, removed = std::move(removed)](const CommandEnd& end) {
+        if (!end.output.empty()) id_ = first_line(end.output);
+        if (!id().empty() && !(end.succeeded() && end.output.empty())) return remove_made(removed);
+        gone_ = true;
+        removed();
+      });
+}
+
+void Container::remove_made(std::function<void()> removed) {
   command_.start(runtime_command({"rm", "--force", id()}), kRemovalLimit,
-                 [this, tries, removed = std::move(removed)](const CommandEnd& end) {
-                   if (!end.succeeded() && tries > 1) return remove_made(tries - 1, removed);
-                   gone_ = true;
-                   removed();
+                 [this, removed = std::move(removed)](const CommandEnd& end) {
+                   gone_ = end.succeeded();
+                   if (gone_) return removed();
+                   // A user may have removed it.
+                   removals_.failed(loop_.now());
+                   again_->at(removals_.retry_at(), [this, removed] { remove_if_there(removed); });
                  });
 }
 
@@ -262,17 +268,27 @@ void note_containers(const std::filesystem::path& file, const ContainerHost& hos
   static_cast<void>(write_private(file, host.runtime.string() + '\n' + host.owner + '\n'));
 }
 
-std::vector<std::string> remove_noted_containers(const Clock& clock,
+UniqueFd open_note(const std::filesystem::path& file) {
+  return UniqueFd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+std::vector<std::string> remove_noted_containers(const Clock& clock, const UniqueFd& note,
                                                  const std::filesystem::path& file,
                                                  const std::vector<std::string>& environment,
                                                  bool keep_note) {
   std::vector<std::string> names;
-  const auto note = read_small_file(file, kNoteBytesMax);
-  if (!note) return names;
+
+  struct stat seen {};
+
+  if (!note || ::flock(note.get(), LOCK_EX) != 0 || ::fstat(note.get(), &seen) != 0 ||
+      seen.st_nlink == 0)
+    return names;
+  const std::string text =
+      read_small_file(fmt::format("/proc/self/fd/{}", note.get()), kNoteBytesMax).value_or("");
   SpawnSpec command;
-  command.program = first_line(*note);
+  command.program = first_line(text);
   const std::string owner =
-      first_line(note->substr(std::min(note->size(), command.program.native().size() + 1)));
+      first_line(text.substr(std::min(text.size(), command.program.native().size() + 1)));
   command.env = environment;
   const std::string name = command.program.filename().string();
   command.argv = {name, "ps", "--all", "--filter", label_filter(owner), "--format", "{{.Names}}"};

@@ -4,14 +4,17 @@
 #include "common/loop/loop.h"
 #include "common/time/clock.h"
 
+#include "platform/process/backoff.h"
 #include "platform/process/child.h"
 #include "platform/process/command_run.h"
 #include "platform/process/listeners.h"
 #include "platform/process/service_spec.h"
+#include "platform/process/unique_fd.h"
 #include "platform/process/volumes.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,9 +102,9 @@ class Container {
   /// is removed; both from the loop.
   void ended(std::function<void(const Ended&)> seen, std::function<void()> removed);
 
-  /// The runtime has ended, because it was to. Removes the container, in a second try where the
-  /// first fails, then `removed` is called from the loop. What is there even then is removed at the
-  /// next start of the engine.
+  /// The runtime has ended, because it was to. Removes the container, then `removed` is called from
+  /// the loop. Where that fails it is tried again after 0.5 s, 1, 2 … 30 s for as long as this
+  /// lives: another container cannot have its name, and what is in it may still run.
   void remove(std::function<void()> removed);
 
   /// Nothing is left of it.
@@ -112,7 +115,8 @@ class Container {
  private:
   [[nodiscard]] const std::string& id() const;
   [[nodiscard]] pid_t process();
-  void remove_made(int tries, std::function<void()> removed);
+  void remove_if_there(std::function<void()> removed);
+  void remove_made(std::function<void()> removed);
   [[nodiscard]] SpawnSpec runtime_command(std::vector<std::string> words) const;
 
   Loop& loop_;
@@ -122,15 +126,22 @@ class Container {
   std::optional<TimePoint> looked_;
   std::optional<TimePoint> seen_since_;
   bool gone_ = true;
+  StartBackoff removals_;  // that have failed
+  std::unique_ptr<Timer> again_;
   CommandRun command_;
 };
 
 /// Notes in `file`, once, that an engine runs containers with this host.
 void note_containers(const std::filesystem::path& file, const ContainerHost& host);
 
-/// Removes what `file` notes and is still there, and the file with it unless more may come; the
-/// names of the containers that were there. Takes 20 s at most.
-std::vector<std::string> remove_noted_containers(const Clock& clock,
+/// The note of an engine, to be removed by; empty: there is none.
+[[nodiscard]] UniqueFd open_note(const std::filesystem::path& file);
+
+/// Removes what `note`, which is `file` opened, notes and is still there, and the file with it
+/// unless more may come; the names of the containers that were there. One at a time does so for a
+/// note, and none once it is gone, so that no container of a later engine is removed. Takes 20 s at
+/// most, and as long before if another one is at it.
+std::vector<std::string> remove_noted_containers(const Clock& clock, const UniqueFd& note,
                                                  const std::filesystem::path& file,
                                                  const std::vector<std::string>& environment,
                                                  bool keep_note = false);

@@ -45,12 +45,12 @@ std::string request_text(const ReadinessProbe& probe, std::uint16_t port) {
 }  // namespace
 
 HealthWatch::HealthWatch(asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
-                         Beside beside, Failed not_passed)
+                         Beside beside, Failed told)
     : io_{io},
       loop_{loop},
       timer_{loop.timer()},
       limit_{loop.timer()},
-      not_passed_{std::move(not_passed)},
+      told_{std::move(told)},
       beside_{std::move(beside)},
       command_{io, loop, reaper, spawner} {}
 
@@ -74,6 +74,14 @@ void HealthWatch::until_ready(const ReadinessProbe& probe, std::uint16_t port, T
   const Duration period = std::chrono::seconds{probe.period_seconds};
   begin({.question = probe}, port, begun, {kFailuresMax, begun},
         period > Duration{0} ? period : startup_period(probe));
+}
+
+void HealthWatch::meanwhile(const ReadinessProbe& probe, bool h2c, std::uint16_t port) {
+  if (probe.kind == ProbeKind::exec || (probe.kind == ProbeKind::http && h2c)) return;
+  passed_ = nullptr;
+  failed_ = nullptr;
+  begin({.question = probe, .initial_delay_seconds = 1}, port, loop_.now(), {kFailuresMax, {}},
+        std::chrono::seconds{1});
 }
 
 void HealthWatch::while_yes(const HealthProbe& probe, std::uint16_t port, TimePoint begun,
@@ -152,7 +160,7 @@ void HealthWatch::ask_grpc() {
   health_.port = port_;
   health_.service = probe_.question.service;
   attempt_ = std::make_unique<queue_proxy::ProbeAttempt>(
-      io_, clock_, health_, net::Address{}, [this](const queue_proxy::AttemptReport& report) {
+      io_, loop_, health_, net::Address{}, [this](const queue_proxy::AttemptReport& report) {
         answered(report.outcome == queue_proxy::Attempt::passed, report.text);
       });
   attempt_->start(std::chrono::seconds{probe_.question.timeout_seconds});
@@ -169,7 +177,7 @@ void HealthWatch::ask_command() {
 
 void HealthWatch::answered(bool yes, const std::string& why) {
   passes_ = yes ? passes_ + 1 : 0;
-  if (!yes) not_passed_(why);
+  told_(yes ? std::string{} : why);
   if (yes && passed_ && passes_ >= probe_.question.success_threshold) {
     const auto passed = std::exchange(passed_, nullptr);
     end();
@@ -183,8 +191,9 @@ void HealthWatch::answered(bool yes, const std::string& why) {
   }
   const auto failed = std::exchange(failed_, nullptr);
   const std::int32_t times = rule_.in_a_row();
+  const bool counted = times > 1 && !passed_;  // a first yes is waited for by the clock
   end();
-  failed(times > 1 ? fmt::format("{}, {} times in a row", why, times) : why);
+  failed(counted ? fmt::format("{}, {} times in a row", why, times) : why);
 }
 
 void HealthWatch::end() {

@@ -2,7 +2,6 @@
 
 #include "common/loop/loop.h"
 #include "common/net/fetch.h"
-#include "common/time/clock.h"
 #include "queue-proxy/io/probe_attempt.h"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -46,10 +45,10 @@ class HealthWatch {
   /// How the command of a probe is started beside the program.
   using Beside = std::function<Result<SpawnSpec, Problem>(const std::vector<std::string>& command)>;
 
-  /// All of them outlive this, and what `beside` and `not_passed` refer to does. `not_passed` is
-  /// called for each answer that is no.
+  /// All of them outlive this, and what `beside` and `told` refer to does. `told` is called for
+  /// each answer with why it is no; with nothing for a yes.
   HealthWatch(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
-              Beside beside, Failed not_passed);
+              Beside beside, Failed told);
   ~HealthWatch();
   HealthWatch(const HealthWatch&) = delete;
   HealthWatch& operator=(const HealthWatch&) = delete;
@@ -63,6 +62,11 @@ class HealthWatch {
   /// `passed`.
   void until_ready(const ReadinessProbe& probe, std::uint16_t port, TimePoint begun,
                    std::function<void()> passed);
+
+  /// Asks once a second, from a second on, only to report the answers: the sidecar asks the same
+  /// and decides, but holds its answer for long and gives no reason. Asks nothing that would be
+  /// misunderstood here: a command, or a path of an app that may speak only HTTP/2 (`h2c`).
+  void meanwhile(const ReadinessProbe& probe, bool h2c, std::uint16_t port);
 
   /// Asks in each period until the probe's failure threshold is reached, which ends it.
   void while_yes(const HealthProbe& probe, std::uint16_t port, TimePoint begun, Failed failed);
@@ -91,11 +95,10 @@ class HealthWatch {
   std::function<void()> passed_;  // empty: a yes ends nothing
   std::int32_t passes_ = 0;       // in a row
   Failed failed_;
-  Failed not_passed_;
+  Failed told_;
   std::optional<net::Fetch> fetch_;
   std::shared_ptr<boost::asio::ip::tcp::socket> socket_;  // with the handler of its connect
-  Clock clock_;
-  queue_proxy::ProbeSpec health_;  // of a gRPC probe
+  queue_proxy::ProbeSpec health_;                         // of a gRPC probe
   std::unique_ptr<queue_proxy::ProbeAttempt> attempt_;
   Beside beside_;
   CommandRun command_;

@@ -98,7 +98,7 @@ bool KeptRevisions::has(const std::string& service, int number) const {
 // The time of a file is when its revision was made, however often it is written.
 bool KeptRevisions::write(int number, const ServiceSpec& spec, TimePoint made_then) const {
   const std::filesystem::path file = file_of(spec.name, number, has_secret(spec));
-  if (files::replace_file(file, to_yaml(spec), kOwnerOnly)) return false;
+  if (files::keep_file(file, to_yaml(spec), kOwnerOnly)) return false;
   const auto since_epoch = made_then.time_since_epoch();
   const auto whole = std::chrono::floor<std::chrono::seconds>(since_epoch);
   const timespec at{.tv_sec = whole.count(), .tv_nsec = (since_epoch - whole).count()};
@@ -198,15 +198,16 @@ const Traffic& KeptRevisions::traffic(const std::string& service) const {
   return known == services_.end() ? kNone : known->second.traffic;
 }
 
-void KeptRevisions::choose(const std::string& service, Traffic traffic) {
-  const auto known = services_.find(service);
-  if (traffic.empty() && (known == services_.end() || known->second.traffic.empty())) return;
-  Service& chosen = services_[service];
-  chosen.traffic = std::move(traffic);
-  if (!directory_) return;
-  if (chosen.traffic.empty()) return remove(traffic_file_of(service));
-  (void)files::replace_file(traffic_file_of(service),
-                            json_line(traffic_json(chosen.traffic)) + "\n", kOwnerOnly);
+std::optional<Problem> KeptRevisions::choose(const std::string& service, Traffic traffic) {
+  if (traffic == this->traffic(service)) return std::nullopt;
+  if (directory_ && traffic.empty()) remove(traffic_file_of(service));
+  if (directory_ && !traffic.empty()) {
+    auto refused = files::keep_file(traffic_file_of(service),
+                                    json_line(traffic_json(traffic)) + "\n", kOwnerOnly);
+    if (refused) return refused;
+  }
+  services_[service].traffic = std::move(traffic);
+  return std::nullopt;
 }
 
 }  // namespace sluice::local

@@ -15,7 +15,7 @@ namespace sluice::local {
 
 /// The specs of a service's revisions, so that traffic can go to older ones and back, and the
 /// traffic that `sluice traffic` chose for a service whose document has none. With a directory both
-/// are there again after a start; a file that cannot be written is kept in memory only. So is a
+/// are there again after a start; a spec that cannot be written is kept in memory only. So is a
 /// spec with Secrets, but for one whose revision is named in the traffic.
 class KeptRevisions {
  public:
@@ -56,8 +56,9 @@ class KeptRevisions {
   /// What was chosen for the service; empty: nothing.
   [[nodiscard]] const Traffic& traffic(const std::string& service) const;
 
-  /// Keeps what was chosen; empty ends that.
-  void choose(const std::string& service, Traffic traffic);
+  /// Keeps what was chosen; empty ends that. A problem when it cannot be written: what was chosen
+  /// before is in force then.
+  [[nodiscard]] std::optional<Problem> choose(const std::string& service, Traffic traffic);
 
  private:
   struct Kept {

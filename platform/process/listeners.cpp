@@ -5,6 +5,8 @@
 
 #include "common/values/whole_number.h"
 
+#include <fmt/format.h>
+
 #include "platform/process/listen_diag.h"
 #include "platform/process/proc_files.h"
 #include "platform/process/unique_fd.h"
@@ -158,6 +160,12 @@ std::optional<Listener> who_listens(std::uint16_t port) {
     return false;
   });
   return listener;
+}
+
+Problem held_port(std::uint16_t port, const std::optional<Listener>& by) {
+  const std::string holder = by && by->pid > 0 ? fmt::format("{} (pid {})", by->name, by->pid)
+                                               : "a process that cannot be seen";
+  return {fmt::format("port {} is held by {}", port, holder), "stop it, or use another port"};
 }
 
 bool group_listens(pid_t group, std::uint16_t port) {

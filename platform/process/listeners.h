@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/base/result.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +19,9 @@ struct Listener {
 
 /// The processes that listen on 127.0.0.1, 0.0.0.0 or [::] at `port`; may be empty.
 [[nodiscard]] std::optional<Listener> who_listens(std::uint16_t port);
+
+/// `port` is wanted, and `by` listens on it.
+[[nodiscard]] Problem held_port(std::uint16_t port, const std::optional<Listener>& by);
 
 /// Whether a process of `group` listens on `port` (same addresses).
 [[nodiscard]] bool group_listens(pid_t group, std::uint16_t port);

@@ -58,12 +58,16 @@ void MemoryPressure::leave(MemoryTenant& tenant) {
 StartAnswer MemoryPressure::ask(const MemoryTenant& tenant, const std::string& replica) {
   if (!rules_) return {};
   const TimePoint now = clock_.now();
-  look_if_nobody_does();
+  sample_if_stale();
   StartAnswer answer =
       rules_->ask(replica, tenant.name(), tenant.spec().memory_limit.value_or(0), now);
   if (!answer.granted && !answer.later) ++counts_.refused_starts;
   arm();
   return answer;
+}
+
+std::int64_t MemoryPressure::capacity() const {
+  return rules_ && rules_->memory() ? rules_->memory()->capacity : 0;
 }
 
 void MemoryPressure::ended(const std::string& replica) {
@@ -78,13 +82,13 @@ std::optional<std::int64_t> MemoryPressure::bytes_of(const std::string& replica)
 
 const MemoryRules* MemoryPressure::rules() {
   if (!rules_) return nullptr;
-  look_if_nobody_does();
+  sample_if_stale();
   return &*rules_;
 }
 
 // With replicas there is a sample every quarter of a second, and its actions must not run in the
 // middle of a caller's query.
-void MemoryPressure::look_if_nobody_does() {
+void MemoryPressure::sample_if_stale() {
   if (subjects_.empty() && rules_->is_stale(clock_.now())) carry_out(observe());
 }
 

@@ -93,6 +93,9 @@ class MemoryPressure {
   /// ask again.
   [[nodiscard]] StartAnswer ask(const MemoryTenant& tenant, const std::string& replica);
 
+  /// Bytes of the machine, as the last look has seen it; 0: it has seen none.
+  [[nodiscard]] std::int64_t capacity() const;
+
   /// A program of a replica runs: there is something to watch.
   void launched() { arm(); }
 
@@ -123,7 +126,7 @@ class MemoryPressure {
   [[nodiscard]] std::vector<node_agent::Action> observe();
   [[nodiscard]] std::vector<ReplicaSeen> gather(TimePoint now);
   void find_members(TimePoint now);
-  void look_if_nobody_does();
+  void sample_if_stale();
   void tell_throttled();
   void carry_out(std::vector<node_agent::Action> actions);
   [[nodiscard]] node_agent::Outcome write(const node_agent::Update& update);

@@ -133,12 +133,7 @@ Result<PortLease, Problem> PortAllocator::reserve(std::uint16_t port) {
   auto held = lock(port);
   if (!held) return held.error();
   if (binds(port, true)) return PortLease(*this, port, std::move(*held));
-  const auto listener = who_listens(port);
-  const std::string holder = listener && listener->pid > 0
-                                 ? fmt::format("by {} (pid {})", listener->name, listener->pid)
-                                 : "by another process";
-  return Problem{fmt::format("port {} is taken {}", port, holder),
-                 "stop it or let the app read $PORT"};
+  return held_port(port, who_listens(port));
 }
 
 }  // namespace sluice::local

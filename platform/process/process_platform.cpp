@@ -3,6 +3,7 @@
 #include "common/scaling/annotations.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "platform/process/replica_programs.h"
 #include <algorithm>
@@ -39,28 +40,6 @@ const char* name(Applied applied) {
       return "unchanged";
   }
   return "unchanged";
-}
-
-std::vector<NotReady> ProcessService::not_ready() const {
-  std::vector<NotReady> all;
-  if (given_up) all.push_back(*given_up);
-  std::vector<const ProcessRevision*> looked_at{next.get(), current.get()};
-  for (const auto& each : pinned) looked_at.push_back(each.get());
-  for (const ProcessRevision* revision : looked_at) {
-    if (revision == nullptr) continue;
-    auto cause = revision->not_ready();
-    // One that is to take over is not asleep, even before its first replica is ordered.
-    if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
-    if (!cause) continue;
-    const bool failed = revision->failing() || revision->last_failure() == cause;
-    all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
-  }
-  return all;
-}
-
-bool ProcessService::is_pinned(std::string_view revision) const {
-  return std::any_of(pinned.begin(), pinned.end(),
-                     [revision](const auto& each) { return each->name() == revision; });
 }
 
 ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterConfig& cluster,
@@ -155,7 +134,7 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
   const auto checked = judge(spec);
   if (!checked) return checked.error();
   auto& service = services_[spec.name];
-  if (!spec.traffic.empty()) kept_.choose(spec.name, {});
+  if (!spec.traffic.empty()) (void)kept_.choose(spec.name, {});
   if (!service) {
     service = std::make_unique<ProcessService>();
     service->spec = spec;
@@ -171,13 +150,13 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
       kept_.keep(number, spec, means_.loop.now());
     }
     settle(*service);
+    report_namesake(spec.name);
     return Applied::created;
   }
-  // A revision that was given up is tried again when its spec is given again.
   const bool same_template = template_hash(spec) == service->newest().written_hash();
   if (same_template && spec == service->spec) return Applied::unchanged;
   const ServiceSpec before = std::exchange(service->spec, spec);
-  service->given_up.reset();
+  const auto given_up = std::exchange(service->given_up, std::nullopt);
   if (same_template) {
     numbers_.again(spec.name, service->newest().number(), template_hash(spec));
     const bool keeps_some = checked->scaling.bounds.min > 0;
@@ -188,8 +167,8 @@ Result<Applied, Problem> ProcessPlatform::put(const ServiceSpec& spec) {
     if (template_hash(before) == service->newest().written_hash()) {
       kept_.keep(service->newest().number(), before, means_.loop.now());
     }
-    begin_next(*service, *checked);
-    return Applied::configured;
+    begin_next(*service, *checked, given_up ? given_up->revision : std::string{});
+    return spec == before ? Applied::unchanged : Applied::configured;
   }
   settle(*service);
   return Applied::configured;
@@ -211,20 +190,22 @@ int ProcessPlatform::begin_first(ProcessService& service, const Checked& checked
 // With as many replicas as the one that serves has ready, so that it can take all of its requests;
 // and at least with its initial scale. Two of one fixed port
 // cannot run together: the new one takes over at once, and its requests are held until the old one
-// has drained.
-void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked) {
+// has drained. One that was given up is tried again when its template is given again.
+void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked,
+                                 const std::string& given_up) {
   if (service.next) retire_next(service);
   ProcessRevision::Counts now = service.current->counts();
   for (const auto& old : service.retiring) now.ready += old->counts().ready;
   const bool awake = now.ready + now.starting > 0;
-  const int number = numbers_.next(service.spec.name, template_hash(service.spec));
-  const bool follows =
-      follows_latest(wanted_traffic(service.spec), revision_name(service.spec.name, number));
+  const int number = numbers_.first(service.spec.name, template_hash(service.spec));
+  const std::string name = revision_name(service.spec.name, number);
+  const bool follows = follows_latest(wanted_traffic(service.spec), name);
+  const bool again = name == given_up;
   std::optional<std::int32_t> initial;
-  const std::int32_t wanted =
-      std::max(checked.scaling.decider.initial_scale, checked.scaling.bounds.min > 0 ? 1 : 0);
+  const std::int32_t wanted = std::max(checked.scaling.decider.initial_scale,
+                                       checked.scaling.bounds.min > 0 || again ? 1 : 0);
   if (follows && awake) initial = std::max({1, now.ready, wanted});
-  if (follows && !awake) initial = wanted;
+  if ((follows && !awake) || (again && !follows)) initial = wanted;
   const bool starts = wanted > 0 || (follows && awake);
   service.next = make_revision(service, number, checked, initial);
   kept_.keep(service.next->number(), service.spec, means_.loop.now());
@@ -272,6 +253,7 @@ bool ProcessPlatform::remove(const std::string& name) {
   numbers_.removed(name);
   removed_.push_back(std::move(found->second));
   services_.erase(found);
+  report_namesake(name);
   kept_.forget(name);
   if (service.next) retire_next(service);
   service.shares.clear();
@@ -328,10 +310,14 @@ void ProcessPlatform::on_failing(ProcessRevision& revision) {
   const Cause cause = revision.last_failure().value_or(Cause{});
   service.given_up = NotReady{revision.name(), "given_up", cause};
   numbers_.gave_up(service.spec.name, service.current->number());
+  const auto serving = service.serving_beside(revision.name());
+  const std::string rest = serving.empty()
+                               ? ""
+                               : fmt::format("; {} {} serving", fmt::join(serving, ", "),
+                                             serving.size() == 1 ? "keeps" : "keep");
   means_.events.problem(
       "error", service.spec.name,
-      "revision " + revision.name() + " does not start: " + cause.sentence() + "; " +
-          service.current->name() + " keeps serving",
+      "revision " + revision.name() + " does not start: " + cause.sentence() + rest,
       "see `sluice logs " + service.spec.name + "`, correct the spec and apply it again");
   retire_next(service);
 }
@@ -414,7 +400,7 @@ void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revis
   const bool is_current = service.current.get() == &revision;
   model.in_service = (is_current || service.is_pinned(revision)) && !service.removed;
   if (model.in_service) {
-    if (!is_current) model.service = revision.name();
+    if (!is_current) model.service = name_beside(service, revision);
     take_share(service, revision, model);
     model.replaces = !replaces.empty() ? replaces : is_current ? service.took_place_of : "";
   }
@@ -425,6 +411,19 @@ void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revis
     }
   }
   if (listener_ != nullptr) listener_->on_revision(std::move(model));
+}
+
+// Its own, unless a service has that: no revision hides a service.
+std::string ProcessPlatform::name_beside(const ProcessService& service,
+                                         const ProcessRevision& revision) const {
+  return services_.contains(revision.name()) ? long_name(service.spec.name, revision.name())
+                                             : revision.name();
+}
+
+// A service of that name comes or goes.
+void ProcessPlatform::report_namesake(const std::string& name) {
+  const auto known = revisions_.find(name);
+  if (known != revisions_.end()) report(*known->second.service, *known->second.revision);
 }
 
 void ProcessPlatform::bury(ProcessService& service) {

@@ -34,10 +34,11 @@ enum class Applied { created, configured, unchanged };
 /// The word of the API for it.
 [[nodiscard]] const char* name(Applied applied);
 
-/// A revision that should serve, or share in it, and has no replica that is ready.
+/// A revision that should serve, or share in it, and has no replica that is ready, or one whose
+/// replicas do not stay.
 struct NotReady {
   std::string revision;
-  std::string_view state;  ///< `starting`, `failing` or `given_up`; of static lifetime
+  std::string_view state;  ///< a word of protocols.md 5; of static lifetime
   Cause cause;
 };
 
@@ -59,6 +60,10 @@ struct ProcessService {
 
   /// The revisions that are amiss: the latest ones first, then those that are pinned.
   [[nodiscard]] std::vector<NotReady> not_ready() const;
+
+  /// The revisions that answer requests while `other` does not, by the traffic in force; none when
+  /// `other` is one of those that do.
+  [[nodiscard]] std::vector<std::string> serving_beside(std::string_view other) const;
 
   /// The revision of the present spec: the current one, or the one about to take its place.
   [[nodiscard]] const ProcessRevision& newest() const { return next ? *next : *current; }
@@ -199,7 +204,7 @@ class ProcessPlatform final : public autoscaler::Platform,
                                                      const Traffic& traffic) const;
   [[nodiscard]] ProcessService& owner_of(const ProcessRevision& revision) const;
   [[nodiscard]] int begin_first(ProcessService& service, const Checked& checked);
-  void begin_next(ProcessService& service, const Checked& checked);
+  void begin_next(ProcessService& service, const Checked& checked, const std::string& given_up);
   void settle(ProcessService& service);
   [[nodiscard]] bool pin(ProcessService& service, const std::string& revision);
   void unpin(ProcessService& service);
@@ -213,6 +218,9 @@ class ProcessPlatform final : public autoscaler::Platform,
   void report(ProcessService& service, ProcessRevision& revision);
   void tell(ProcessService& service, const ProcessRevision& revision,
             const std::string& replaces = {});
+  [[nodiscard]] std::string name_beside(const ProcessService& service,
+                                        const ProcessRevision& revision) const;
+  void report_namesake(const std::string& name);
   void report_soon(const std::string& revision);
   void flush();
   void give_turn();

@@ -14,7 +14,10 @@ namespace {
 // waits its turn like a failed start.
 constexpr Duration kSteadyLife = std::chrono::seconds{1};
 
-// In a row; beyond it something takes each port that is free, which is a cause.
+// For so long an end by itself is shown; Kubernetes forgets its back-off after that time too.
+constexpr Duration kEndsShown = std::chrono::minutes{10};
+
+// In a row, at once; beyond it something takes each port that is free, and the next tries wait.
 constexpr int kTakenPortsMax = 3;
 
 }  // namespace
@@ -110,10 +113,17 @@ std::optional<Cause> ProcessRevision::not_ready() const {
     break;
   }
   if (!seen && means_.pace.waits(facts_.name)) seen = Cause{.what = "other services start first"};
-  const bool tells_more = seen && (!last_failure_ || is_wrong_place(seen->kind));
+  if (!seen) seen = no_room_;
+  const bool tells_more =
+      seen && (!last_failure_ || is_wrong_place(seen->kind) || seen == no_room_);
   if (ready == 0 && tells_more) return seen;
-  const bool wanted = backoff_.failing() || ordered_ > 0;
-  return wanted ? last_failure_ : std::nullopt;
+  return ordered_ > 0 ? last_failure_ : std::nullopt;
+}
+
+std::optional<Cause> ProcessRevision::restarts() const {
+  const Duration ago = means_.loop.now() - last_end_;
+  if (ended_ == 0 || ordered_ == 0 || retired() || ago >= kEndsShown) return std::nullopt;
+  return cause_of_restarts(ended_, ago, last_end_cause_);
 }
 
 ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) const {
@@ -297,7 +307,11 @@ void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {
   const TimePoint now = means_.loop.now();
   // Another program was faster to take a port that was free; the next replica gets another one.
   const bool unlucky = end.cause.kind == CauseKind::port_taken && !facts_.spec.fixed_port;
-  if (unlucky && ++taken_ports_ <= kTakenPortsMax) {
+  if (unlucky) {
+    if (++taken_ports_ > kTakenPortsMax) {
+      backoff_.failed(now, false);
+      last_failure_ = end.cause;
+    }
     owner_.on_changed(*this);
     return reconcile();
   }
@@ -318,6 +332,9 @@ void ProcessRevision::on_exited_after_ready(Replica& replica, const ReplicaEnd& 
   instance.ended = true;
   owner_.on_changed(*this);
   if (expected) return;
+  ++ended_;
+  last_end_ = now;
+  last_end_cause_ = end.cause;
   means_.events.exited(facts_.spec.name, replica, end, std::nullopt);
   log_.append(now, {replica.id(), instance.start}, "ended: " + end.cause.sentence());
   if (counts().ready == 0) backoff_.no_longer_ready();

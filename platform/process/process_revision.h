@@ -185,6 +185,12 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// Why the last start of it failed.
   [[nodiscard]] const std::optional<Cause>& last_failure() const { return last_failure_; }
 
+  /// How many of its replicas ended by themselves after they were ready.
+  [[nodiscard]] std::int64_t ended() const { return ended_; }
+
+  /// Why the last of those did; absent: that is long ago, or nothing of it is wanted.
+  [[nodiscard]] std::optional<Cause> restarts() const;
+
   /// Those that are ready and take requests, as model() has them.
   [[nodiscard]] std::vector<model::Pod> serving() const;
 
@@ -263,6 +269,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] bool has_requests() const;
   void start_settled(const std::string& replica);
   void start_some(std::int32_t missing);
+  [[nodiscard]] StartAnswer ask_for_room(const std::string& replica);
   [[nodiscard]] bool start_one();
   void start_refused(const Problem& problem);
   void leave(Instance& instance, Duration longest, const std::string& why);
@@ -279,10 +286,13 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   std::vector<std::int32_t> gone_numbers_;
   std::unique_ptr<Timer> retry_;
   std::int32_t ordered_ = 0;
-  std::optional<Cause> last_failure_;   // since then none became ready
+  std::optional<Cause> last_failure_;  // since then none became ready
+  std::int64_t ended_ = 0;             // by themselves, after they were ready
+  TimePoint last_end_{};               // of those
+  Cause last_end_cause_{};
   int taken_ports_ = 0;                 // starts in a row whose port another program took
   std::optional<TimePoint> noticed_;    // when the present start from nothing was ordered
-  bool short_of_room_ = false;          // at the last grant
+  std::optional<Cause> no_room_;        // since the last grant: why one more may not start
   bool trimmed_ = false;                // at the last grant, replicas without load were to go
   std::optional<std::int32_t> kept_{};  // once another revision serves: how many stay
   bool stopped_ = false;                // all of it

@@ -3,6 +3,8 @@
 
 #include "autoscaler/core/decision/decision_record.h"
 
+#include <fmt/format.h>
+
 #include "platform/process/process_revision.h"
 #include <algorithm>
 
@@ -54,10 +56,22 @@ std::int32_t ProcessRevision::needed(const autoscaler::Room::Demand& demand) con
   return std::min(demand.wanted, std::max(demand.load, busy));
 }
 
+// Why not is kept in no_room_.
+StartAnswer ProcessRevision::ask_for_room(const std::string& replica) {
+  const StartAnswer answer = means_.memory.ask(*this, replica);
+  if (answer.granted) return answer;
+  no_room_ = cause_of_no_room(
+      {.claim = answer.claim,
+       .capacity = means_.memory.capacity(),
+       .shortage = answer.later ? "memory is short, and one replica starts at a time"
+                                : autoscaler::memory_shortage(answer.free, answer.claim)});
+  return answer;
+}
+
 autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand& demand) {
   autoscaler::Room::Granted granted{.replicas = demand.wanted, .patience = std::nullopt};
   trimmed_ = means_.memory.trims();
-  short_of_room_ = false;
+  no_room_.reset();
   if (trimmed_) {
     granted.replicas = needed(demand);
     granted.bounded = granted.replicas < demand.wanted;
@@ -66,21 +80,30 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
   // One port has one replica, whatever bounds were set by hand.
   if (facts_.spec.fixed_port) granted.replicas = std::min(granted.replicas, 1);
   const std::int32_t there = live();
+  const auto refuse = [&](std::int32_t replicas) {
+    granted.replicas = replicas;
+    granted.bounded = true;
+    granted.shortage = no_room_->what;
+    granted.fix = no_room_->fix;
+    granted.patience = no_room_->kind == CauseKind::too_large ? Duration{0} : patience(facts_.spec);
+    granted.retry_after = kRetryAfter;
+  };
   const std::int32_t places = std::max(0, means_.settings.max_replicas - means_.replicas);
-  granted.replicas = std::min(granted.replicas, there + places);
+  if (granted.replicas > there + places) {
+    no_room_ = Cause{.kind = CauseKind::no_room,
+                     .what = fmt::format("max-replicas ({}) of this engine run already",
+                                         means_.settings.max_replicas),
+                     .fix = "raise it in config.yaml, or let others sleep"};
+    refuse(there + places);
+  }
   // What is not tried now claims nothing.
   const auto numbers = free_numbers(tries(granted.replicas - there));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const StartAnswer answer = means_.memory.ask(*this, replica_id(numbers[i]));
+    const StartAnswer answer = ask_for_room(replica_id(numbers[i]));
     if (answer.granted) continue;
-    short_of_room_ = true;
     granted.replicas = there + static_cast<std::int32_t>(i);
-    if (answer.later) break;
-    granted.bounded = true;
     granted.free = answer.free;
-    granted.shortage = autoscaler::memory_shortage(answer.free, answer.claim);
-    granted.patience = patience(facts_.spec);
-    granted.retry_after = kRetryAfter;
+    if (!answer.later) refuse(granted.replicas);
     break;
   }
   return granted;
@@ -94,7 +117,7 @@ std::optional<std::string> ProcessRevision::throttled(const PodId& pod) const {
 void ProcessRevision::on_room() {
   if (starts_nothing()) return;
   const bool trims = means_.memory.trims();
-  if (short_of_room_ || trims || trims != trimmed_) owner_.on_changed(*this);
+  if (no_room_ || trims || trims != trimmed_) owner_.on_changed(*this);
 }
 
 void ProcessRevision::on_throttled(const std::string& replica, bool throttled,

@@ -23,7 +23,7 @@ std::int32_t ProcessRevision::may_try(std::int32_t missing) const {
 // Of these, as many as start in this turn.
 std::int32_t ProcessRevision::tries(std::int32_t missing) const {
   const std::int32_t pace =
-      has_requests() ? StartPace::kPerTurn : means_.pace.room(means_.loop.now());
+      has_requests() ? StartPace::kPerTurn : means_.pace.room(facts_.name, means_.loop.now());
   return std::min(may_try(missing), pace);
 }
 
@@ -73,9 +73,8 @@ bool ProcessRevision::start_one() {
   if (means_.replicas >= means_.settings.max_replicas) return false;
   const std::int32_t number = free_numbers(1).front();
   const std::string id = replica_id(number);
-  const StartAnswer room = means_.memory.ask(*this, id);
+  const StartAnswer room = ask_for_room(id);
   if (!room.granted) {
-    short_of_room_ = true;
     if (!room.later) owner_.on_changed(*this);
     return false;
   }
@@ -101,7 +100,6 @@ bool ProcessRevision::start_one() {
   // First, so that its start is reported before its end can be.
   owner_.on_changed(*this);
   replica.start();
-  if (means_.started) means_.started(replica);
   return true;
 }
 

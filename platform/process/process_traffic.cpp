@@ -1,4 +1,5 @@
-// The part of the process platform that divides the requests of a service among its revisions.
+// The part of the process platform about the revisions of a service: which are ready, and how its
+// requests are divided among them.
 
 #include <fmt/format.h>
 
@@ -8,6 +9,44 @@
 
 namespace sluice::local {
 
+std::vector<NotReady> ProcessService::not_ready() const {
+  std::vector<NotReady> all;
+  if (given_up) all.push_back(*given_up);
+  std::vector<const ProcessRevision*> looked_at{next.get(), current.get()};
+  for (const auto& each : pinned) looked_at.push_back(each.get());
+  for (const ProcessRevision* revision : looked_at) {
+    if (revision == nullptr) continue;
+    auto cause = revision->not_ready();
+    // One that is to take over is not asleep, even before its first replica is ordered.
+    if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
+    const bool failed = cause && (revision->failing() || revision->last_failure() == cause);
+    const bool is_known = cause && (failed || cause->kind != CauseKind::starting);
+    if (auto restarts = is_known ? std::nullopt : revision->restarts()) {
+      all.push_back({revision->name(), "restarting", std::move(*restarts)});
+      continue;
+    }
+    if (!cause) continue;
+    all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
+  }
+  return all;
+}
+
+bool ProcessService::is_pinned(std::string_view revision) const {
+  return std::any_of(pinned.begin(), pinned.end(),
+                     [revision](const auto& each) { return each->name() == revision; });
+}
+
+// One that sleeps answers too: it wakes.
+std::vector<std::string> ProcessService::serving_beside(std::string_view other) const {
+  std::vector<std::string> names;
+  each([&](const ProcessRevision& revision) {
+    const bool answers = revision.counts().ready > 0 || !revision.not_ready();
+    if (percent_of(revision) > 0 && answers) names.push_back(revision.name());
+  });
+  if (std::find(names.begin(), names.end(), other) != names.end()) names.clear();
+  return names;
+}
+
 // A name that the spec's revision does not have yet may be in its traffic too.
 std::optional<Problem> ProcessPlatform::check_targets(const ServiceSpec& spec,
                                                       const Traffic& traffic) const {
@@ -15,9 +54,8 @@ std::optional<Problem> ProcessPlatform::check_targets(const ServiceSpec& spec,
   if (auto problem = check_traffic(traffic, spec.name)) return problem;
   const ProcessService* const service = find(spec.name);
   const std::string hash = template_hash(spec);
-  const int latest = service == nullptr                         ? numbers_.expected(spec.name, hash)
-                     : hash == service->newest().written_hash() ? service->newest().number()
-                                                                : numbers_.following(spec.name);
+  const bool is_newest = service != nullptr && hash == service->newest().written_hash();
+  const int latest = is_newest ? service->newest().number() : numbers_.expected(spec.name, hash);
   const std::string newest = revision_name(spec.name, latest);
   std::vector<std::string> known;
   for (const int number : kept_.numbers(spec.name)) {
@@ -65,8 +103,10 @@ std::optional<Problem> ProcessPlatform::choose_traffic(const std::string& name, 
   if (auto problem = check_traffic_of(name, traffic)) return problem;
   ProcessService& service = *services_.at(name);
   if (auto problem = check_it_starts(service, traffic)) return problem;
-  kept_.choose(name, std::move(traffic));
-  service.given_up.reset();
+  if (auto problem = kept_.choose(name, std::move(traffic))) {
+    problem->what.insert(0, "cannot keep the traffic of " + name + ": ");
+    return problem;
+  }
   settle(service);
   return std::nullopt;
 }

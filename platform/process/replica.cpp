@@ -55,7 +55,7 @@ struct ChildReplica::Impl {
         health(
             io, loop, reaper, spawner,
             [this](const std::vector<std::string>& command) { return app()->beside(command); },
-            [this](const std::string& why) { watch.probe_failed(why); }),
+            [this](const std::string& why) { watch.probe_answered(why); }),
         stop_timer(loop.timer()) {}
 
   asio::io_context& io;  // these five outlive the replica (replica.h)
@@ -226,7 +226,7 @@ struct ChildReplica::Impl {
   // The sidecar is asked once it is there, the app runs and its startup probe has passed.
   void ask_startup() {
     if (state != ReplicaState::starting || !run || !times.sidecar_up) return;
-    if (!plan.spec.startup) return ask();
+    if (!plan.spec.startup) return begin_asking();
     // The time in which an image is fetched is not the program's.
     const auto since = app()->runs_since();
     if (!since) {
@@ -234,11 +234,7 @@ struct ChildReplica::Impl {
       return;
     }
     health.until_yes(
-        *plan.spec.startup, plan.port.port(), *since,
-        [this] {
-          watch.started();
-          ask();
-        },
+        *plan.spec.startup, plan.port.port(), *since, [this] { begin_asking(); },
         [this](const std::string& why) {
           fail_with({.kind = CauseKind::startup_probe, .what = "startup probe failed: " + why});
         });
@@ -252,6 +248,13 @@ struct ChildReplica::Impl {
       end.cause = {.kind = CauseKind::liveness_probe, .what = "liveness probe failed: " + why};
       left_after_ready(std::move(end));
     });
+  }
+
+  // Its startup probe has passed, if it has one.
+  void begin_asking() {
+    watch.started();
+    health.meanwhile(plan.spec.probe, plan.spec.h2c, plan.port.port());
+    ask();
   }
 
   void ask() {
@@ -271,10 +274,6 @@ struct ChildReplica::Impl {
     RunningProgram::Answering who = app()->answering();
     if (who.taken) return fail_with(std::move(*who.taken));
     if (!who.it_does) return ask_again(kAskAgain);
-    listens();
-  }
-
-  void listens() {
     if (!times.listening) times.listening = loop.now();
     if (plan.spec.probe.kind != ProbeKind::exec) return ready();
     health.until_ready(plan.spec.probe, plan.port.port(), *run, [this] { ready(); });
@@ -411,20 +410,27 @@ struct ChildReplica::Impl {
     finished = true;
     stop_timer->cancel();
     state = ReplicaState::gone;
-    // Later, for a reader may be calling us now; and the owner may destroy the replica in there, so
-    // nothing of ours is touched afterwards.
+    leave();
+  }
+
+  // Later, for a reader may be calling us now, and in several turns where programs have left a lot;
+  // the owner may destroy the replica in there, so nothing of ours is touched afterwards.
+  void leave() {
     later([this] {
-      release();
+      if (!release()) return leave();
       owner.on_stopped(self);
     });
   }
 
-  void release() {
-    if (std::exchange(released, true)) return;
+  /// False: some of its files are left for another call.
+  bool release() {
+    if (released) return true;
     programs.clear();
     for (auto& reader : sidecar_output) reader.reset();
-    remove_directory_of(plan, sockets);
+    if (!remove_directory_of(plan, sockets)) return false;
     if (plan.cgroups != nullptr) plan.cgroups->remove(plan.id);
+    released = true;
+    return true;
   }
 };
 
@@ -438,7 +444,8 @@ ChildReplica::~ChildReplica() {
     kill_group(impl_->sidecar, SIGKILL);
     impl_->reaper.unwatch(impl_->sidecar);
   }
-  if (impl_->times.created) impl_->release();
+  while (impl_->times.created && !impl_->release()) {
+  }
 }
 
 void ChildReplica::start() {

@@ -34,12 +34,13 @@ std::optional<Problem> make_directory_of(const ReplicaPlan& plan, const SidecarS
   return plan.spec.volumes.empty() ? std::nullopt : write_volumes(plan.spec, volumes_of(plan));
 }
 
-void remove_directory_of(const ReplicaPlan& plan, const SidecarSockets& sockets) {
+bool remove_directory_of(const ReplicaPlan& plan, const SidecarSockets& sockets) {
+  if (!plan.spec.volumes.empty() && !remove_some(volumes_of(plan))) return false;
   std::error_code ignored;
   for (const auto& socket : {sockets.serving, sockets.admin, sockets.stats})
     if (!socket.empty()) std::filesystem::remove(socket, ignored);
-  if (!plan.spec.volumes.empty()) remove_volumes(volumes_of(plan));
   std::filesystem::remove(plan.directory, ignored);
+  return true;
 }
 
 namespace {

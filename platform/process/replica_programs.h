@@ -20,7 +20,8 @@ namespace sluice::local {
 [[nodiscard]] std::optional<Problem> make_directory_of(const ReplicaPlan& plan,
                                                        const SidecarSockets& sockets);
 
-void remove_directory_of(const ReplicaPlan& plan, const SidecarSockets& sockets);
+/// False: some of it is left for another call.
+[[nodiscard]] bool remove_directory_of(const ReplicaPlan& plan, const SidecarSockets& sockets);
 
 /// How the container of `program`, which has an image, is run.
 [[nodiscard]] ContainerPlan container_of(const ReplicaPlan& plan, const ProgramSpec& program,

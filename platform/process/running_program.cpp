@@ -154,11 +154,11 @@ RunningProgram::Answering RunningProgram::answering() {
   const auto leader = process_stat(pid_);
   const bool ended = !leader || leader->zombie;
   if (!holder || holder->group == pid_ || ended) return {};
-  const std::string name = holder->pid > 0 ? fmt::format("{} (pid {})", holder->name, holder->pid)
-                                           : std::string("a process that cannot be seen");
+  Problem held = held_port(own_port(), holder);
+  const bool chosen = plan_.spec.fixed_port.has_value();
   return {.taken = Cause{.kind = CauseKind::port_taken,
-                         .what = fmt::format("port {} is held by {}", own_port(), name),
-                         .fix = "stop it, or use another port"}};
+                         .what = std::move(held.what),
+                         .fix = chosen ? std::move(held.fix) : "another one is tried"}};
 }
 
 std::optional<TimePoint> RunningProgram::runs_since() {

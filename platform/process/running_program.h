@@ -46,7 +46,7 @@ class RunningProgram {
   /// All but `program` outlive this.
   RunningProgram(boost::asio::io_context& io, Loop& loop, Reaper& reaper, Spawner& spawner,
                  const ReplicaPlan& plan, ProgramSpec program);
-  /// Kills what is left, without a call. A container stays, for the next start of the engine.
+  /// Kills what is left, without a call. A container stays, for remove_noted_containers().
   ~RunningProgram();
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;

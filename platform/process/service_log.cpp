@@ -74,6 +74,10 @@ bool chosen(const LogLine& line, const TailQuery& query) {
 
 }  // namespace
 
+bool is_earlier(const LogLine& one, const LogLine& other) {
+  return one.time < other.time;
+}
+
 ServiceLog::ServiceLog(const std::filesystem::path& directory, const std::string& service,
                        Warn warn, Limits limits, FailureNotice* full_disk)
     : file_(directory / (service + ".log"), limits),
@@ -158,6 +162,8 @@ std::vector<LogLine> tail_log(const std::filesystem::path& file, const TailQuery
     if (newest_first.size() >= wanted) break;
   }
   std::reverse(newest_first.begin(), newest_first.end());
+  // What names a loss is written after it, and stands where it began.
+  std::stable_sort(newest_first.begin(), newest_first.end(), is_earlier);
   return newest_first;
 }
 

@@ -82,6 +82,9 @@ class ServiceLog {
   std::optional<std::int64_t> last_start_;
 };
 
+/// The order of the lines of a log.
+[[nodiscard]] bool is_earlier(const LogLine& one, const LogLine& other);
+
 /// The last lines of a log and its older files, oldest first. A missing file has none.
 [[nodiscard]] std::vector<LogLine> tail_log(const std::filesystem::path& file,
                                             const TailQuery& query);

@@ -101,12 +101,13 @@ void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
 
 /// Keys under autoscaling.sluice.dev/ are ours, too. The others of the autoscaler are judged by the
 /// engine, which knows its settings.
-void check_our_scaling(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations) {
+// What an engine's settings forbid beside it is judged by the engine.
+void check_scaling(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations) {
   const autoscaler::StringMap all{annotations.begin(), annotations.end()};
-  for (const auto& wrong : autoscaler::check_annotations(all, {})) {
-    const std::string& key = wrong.keys.front();
-    if (!key.starts_with(kOurAutoscaling)) continue;
-    reader.fail(annotation_entry(entry, key).line, wrong.problem.what, wrong.problem.fix);
+  const autoscaler::ClusterConfig allows_all{.allow_zero_initial_scale = true};
+  for (const auto& wrong : autoscaler::check_annotations(all, allows_all)) {
+    reader.fail(annotation_entry(entry, wrong.keys.front()).line, wrong.problem.what,
+                wrong.problem.fix);
   }
   const auto text = [&annotations](std::string_view key) {
     const auto found = annotations.find(std::string{key});
@@ -225,7 +226,7 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
     check_our_keys(reader, field, spec.template_annotations, kTemplateKeys, kServiceKeys,
                    "metadata.annotations");
     warn_of_unknown_scaling(reader, field, spec.template_annotations);
-    check_our_scaling(reader, field, spec.template_annotations);
+    check_scaling(reader, field, spec.template_annotations);
     const auto quantity = [&](const char* key, Duration& target) {
       const auto found = spec.template_annotations.find(key);
       if (found == spec.template_annotations.end()) return;
@@ -410,7 +411,8 @@ void read_document(const Parsing& parsing, const YAML::Node& document, ParsedFil
   if (!document.IsMap()) return;
   if (spec.name.empty())
     reader.fail(name_line, "`metadata.name` is missing", "give the service a name");
-  if (auto problem = check_traffic(spec.traffic, spec.name)) reader.fail(std::move(*problem));
+  if (auto problem = check_traffic(spec.traffic, spec.name))
+    reader.fail(name_line, std::move(*problem));
   if (!seen) reader.fail(line, "`spec` is missing", "add `spec.template.spec.containers`");
   const bool twice = std::any_of(parsed.services.begin(), parsed.services.end(),
                                  [&](const ServiceSpec& other) { return other.name == spec.name; });

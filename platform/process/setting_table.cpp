@@ -1,5 +1,7 @@
 #include "platform/process/setting_table.h"
 
+#include "common/values/whole_number.h"
+
 #include <fmt/format.h>
 
 #include "platform/process/quantity.h"
@@ -161,7 +163,8 @@ void read_word(YamlReader& reader, const YamlEntry& entry, std::span<const char*
 void read_address(YamlReader& reader, const YamlEntry& entry, std::string& target) {
   const auto text = reader.text(entry);
   if (!text) return;
-  if (text->find(':') == std::string::npos) {
+  const std::size_t colon = text->rfind(':');
+  if (colon == std::string::npos || !whole_number<std::uint16_t>(text->substr(colon + 1))) {
     reader.fail(entry.line, fmt::format("`{}` is not an address", entry.key),
                 "write it like 127.0.0.1:8080");
   } else {

@@ -16,6 +16,17 @@ bool is_mark(std::string_view line) {
          (line.size() == 3 || line[3] == '\n' || line[3] == ' ' || line[3] == '\r');
 }
 
+/// The lines of `document` before its first one that says something.
+std::string_view comments_above(std::string_view document) {
+  std::size_t end = 0;
+  while (end < document.size()) {
+    const std::size_t first = document.find_first_not_of(" \t\r\n", end);
+    if (first == std::string_view::npos || document[first] != '#') break;
+    end = std::min(document.find('\n', first), document.size() - 1) + 1;
+  }
+  return document.substr(0, end);
+}
+
 /// A document as far as it is looked at here.
 struct ReadDocument {
   DocumentName name;            ///< its name may be empty
@@ -158,6 +169,8 @@ std::optional<std::string> with_document(std::string_view stream, const std::str
         found || each.blank() ? Result<DocumentName, Problem>(Problem{}) : name_in(each.text);
     if (here && !here->config && here->name == name) {
       found = true;
+      // A comment above it is of the document that takes its place, unless that has its own.
+      if (!document.starts_with('#')) text += comments_above(each.text);
       text += document;
     } else {
       text += each.text;

@@ -4,7 +4,11 @@
 
 namespace sluice::local {
 
-std::int32_t StartPace::room(TimePoint now) const {
+std::int32_t StartPace::room(const std::string& revision, TimePoint now) const {
+  return line_.empty() || revision == turn_ ? places(now) : 0;
+}
+
+std::int32_t StartPace::places(TimePoint now) const {
   // A clock that was set back makes every start a new one.
   const auto counted = std::count_if(starts_.begin(), starts_.end(), [now](const auto& start) {
     return now - start.second < kCounts;
@@ -31,12 +35,13 @@ void StartPace::leave(const std::string& revision) {
 }
 
 std::optional<std::string> StartPace::next(TimePoint now) {
+  turn_.clear();
   if (line_.empty()) return std::nullopt;
   const bool awaited = !line_.begin()->first.first;
-  if (!awaited && room(now) == 0) return std::nullopt;
-  std::string revision = line_.begin()->second;
-  leave(revision);
-  return revision;
+  if (!awaited && places(now) == 0) return std::nullopt;
+  turn_ = line_.begin()->second;
+  leave(turn_);
+  return turn_;
 }
 
 std::optional<TimePoint> StartPace::due(TimePoint now) const {

@@ -25,8 +25,9 @@ class StartPace {
   /// `at_once`: how many starts may count at the same time.
   explicit StartPace(std::int32_t at_once) : at_once_{at_once} {}
 
-  /// How many more may start now for which no request waits.
-  [[nodiscard]] std::int32_t room(TimePoint now) const;
+  /// How many more replicas of the revision may start now for which no request waits: none while
+  /// others stand in the line, unless it is its turn.
+  [[nodiscard]] std::int32_t room(const std::string& revision, TimePoint now) const;
 
   /// The replica starts now.
   void started(const std::string& replica, TimePoint now) { starts_[replica] = now; }
@@ -43,7 +44,8 @@ class StartPace {
 
   [[nodiscard]] bool waits(const std::string& revision) const { return places_.contains(revision); }
 
-  /// The revision whose turn has come, which is taken out of the line; nothing: none's has.
+  /// The revision whose turn has come, which is taken out of the line; nothing: none's has. The
+  /// turn lasts until the next call.
   [[nodiscard]] std::optional<std::string> next(TimePoint now);
 
   /// When a turn comes because time has passed; nothing: none waits, or a turn can come now.
@@ -53,10 +55,13 @@ class StartPace {
   // Those that are awaited before the others, each in the order in which they came.
   using Place = std::pair<bool, std::uint64_t>;
 
+  [[nodiscard]] std::int32_t places(TimePoint now) const;
+
   std::int32_t at_once_;
   std::map<std::string, TimePoint> starts_;  // by replica; no more than the engine runs
   std::map<Place, std::string> line_;        // at most every revision once
   std::map<std::string, Place> places_;
+  std::string turn_;  // whose it is; empty: no revision has it
   std::uint64_t last_ = 0;
 };
 

@@ -30,8 +30,8 @@ class StartWatch {
     last_failure_.clear();
   }
 
-  /// Its probe did not pass this time, for that reason.
-  void probe_failed(const std::string& why) { last_failure_ = why; }
+  /// Why its probe did not pass this time; empty: it did.
+  void probe_answered(const std::string& why) { last_failure_ = why; }
 
   /// It is ready, or has ended.
   void end() { timer_->cancel(); }

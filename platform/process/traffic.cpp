@@ -65,6 +65,14 @@ int revision_number(const std::string& service, const std::string& revision) {
   return number && revision_name(service, *number) == revision ? *number : 0;
 }
 
+std::string long_name(const std::string& service, const std::string& revision) {
+  return service + ":" + revision;
+}
+
+std::string short_name(const std::string& name) {
+  return name.substr(name.rfind(':') + 1);
+}
+
 RevisionShares shares_of(const Traffic& traffic, const std::string& latest) {
   RevisionShares shares;
   if (traffic.empty()) shares[latest].percent = 100;
@@ -238,7 +246,7 @@ std::string traffic_text(const Traffic& traffic) {
     if (target.percent > 0) add(shown_revision(target), std::to_string(target.percent));
     if (!target.tag.empty()) add(shown_revision(target), target.tag);
   }
-  return text;
+  return traffic.empty() ? traffic_text({{.percent = 100}}) : text;
 }
 
 nlohmann::json traffic_json(const Traffic& traffic) {

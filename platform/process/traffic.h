@@ -23,6 +23,12 @@ namespace sluice::local {
 /// The number in a name that revision_name() made for `service`; 0: it made no such name.
 [[nodiscard]] int revision_number(const std::string& service, const std::string& revision);
 
+/// `app:app-00001`: what a revision is called where a service has its name.
+[[nodiscard]] std::string long_name(const std::string& service, const std::string& revision);
+
+/// The name of a revision in `name`, which may be its long_name().
+[[nodiscard]] std::string short_name(const std::string& name);
+
 /// One entry of `spec.traffic`.
 struct TrafficTarget {
   std::string revision{};    ///< by name; empty: the latest one that is ready

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "platform/process/child.h"
 #include "platform/process/unique_fd.h"
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,7 +24,7 @@ constexpr mode_t kAllRead = 0444;
 constexpr mode_t kAllWrite = 0777;
 constexpr mode_t kAllEnter = 0755;
 /// As many entries as are removed at once.
-constexpr std::size_t kSmall = 1000;
+constexpr std::size_t kAtOnce = 1000;
 
 bool in_a_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
@@ -99,16 +97,6 @@ std::optional<Problem> write_volume(const ServiceSpec& spec, const Volume& volum
   return std::nullopt;
 }
 
-bool is_small(const fs::path& directory) {
-  std::error_code failed;
-  std::size_t entries = 0;
-  for (fs::recursive_directory_iterator entry{directory, failed}, end; !failed && entry != end;
-       entry.increment(failed)) {
-    if (++entries > kSmall) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<MountPlace> places_of(const std::vector<VolumeMount>& mounts,
@@ -162,27 +150,21 @@ std::optional<Problem> write_volumes(const ServiceSpec& spec, const fs::path& di
   return std::nullopt;
 }
 
-void remove_volumes(const fs::path& directory) {
+bool remove_some(const fs::path& directory) {
   std::error_code failed;
-  if (is_small(directory)) {
-    fs::remove_all(directory, failed);
-    return;
+  std::vector<fs::path> entries;  // a directory before what it holds
+  for (fs::recursive_directory_iterator entry{directory, failed}, end;
+       !failed && entry != end && entries.size() < kAtOnce; entry.increment(failed)) {
+    entries.push_back(entry->path());
   }
-  // Under another name, for the next replica of that name may start before it is gone.
-  fs::path gone = directory.parent_path();
-  gone += ".gone-XXXXXX";
-  std::string name = gone.string();
-  if (::mkdtemp(name.data()) == nullptr) return;
-  fs::rename(directory, fs::path(name) / "v", failed);
-  if (failed) return;
-  const char* const search = std::getenv("PATH");
-  const auto program = find_program("rm", search == nullptr ? "/bin:/usr/bin" : search, "/");
-  if (!program) return;
-  // A child that is not watched is reaped all the same.
-  SpawnSpec removal;
-  removal.program = *program;
-  removal.argv = {"rm", "-rf", "--", name};
-  static_cast<void>(spawn(removal));
+  bool removed = false;
+  if (entries.size() == kAtOnce) {
+    for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+      if (fs::remove(*entry, failed)) removed = true;
+    }
+  }
+  if (!removed) fs::remove_all(directory, failed);
+  return !removed;
 }
 
 }  // namespace sluice::local

@@ -32,8 +32,8 @@ struct MountPlace {
 [[nodiscard]] std::optional<Problem> write_volumes(const ServiceSpec& spec,
                                                    const std::filesystem::path& directory);
 
-/// Removes `directory`. When programs have written a lot into it, another process does the
-/// work and the caller does not wait.
-void remove_volumes(const std::filesystem::path& directory);
+/// Removes `directory`, or of a large one as much as does not keep the caller for long. False: some
+/// of it is left for another call.
+[[nodiscard]] bool remove_some(const std::filesystem::path& directory);
 
 }  // namespace sluice::local

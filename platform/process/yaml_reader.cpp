@@ -123,11 +123,17 @@ std::string YamlReader::place(int line) const {
 }
 
 void YamlReader::fail(int line, std::string what, std::string fix) {
-  fail({fmt::format("{}: {}", place(line), what), std::move(fix)});
+  fail(line, {fmt::format("{}: {}", place(line), what), std::move(fix)});
 }
 
-void YamlReader::fail(Problem problem) {
-  if (problems_.size() < kProblemsMax) problems_.push_back(std::move(problem));
+void YamlReader::fail(int line, Problem problem) {
+  if (problems_.size() < kProblemsMax) problems_.emplace(line, std::move(problem));
+}
+
+std::vector<Problem> YamlReader::take_problems() {
+  std::vector<Problem> all;
+  for (auto& [line, problem] : problems_) all.push_back(std::move(problem));
+  return all;
 }
 
 void YamlReader::warn(int line, const std::string& what) {
@@ -137,8 +143,8 @@ void YamlReader::warn(int line, const std::string& what) {
 
 std::vector<YAML::Node> YamlReader::documents(std::string_view text, std::size_t bytes_max) {
   if (text.size() > bytes_max) {
-    problems_.push_back({fmt::format("{} is larger than {} MiB", file_, bytes_max >> 20),
-                         "split it into several files"});
+    fail(1, {fmt::format("{} is larger than {} MiB", file_, bytes_max >> 20),
+             "split it into several files"});
     return {};
   }
   const auto line_at = [&](std::size_t at) {
@@ -187,7 +193,7 @@ std::vector<YamlEntry> YamlReader::any_entries(const YAML::Node& node, int line,
     }
     const std::string& key = pair.first.Scalar();
     if (!seen.insert(key).second) {
-      fail(at, fmt::format("`{}` stands twice in `{}`", key.substr(0, kQuotedMax), where),
+      fail(at, fmt::format("`{}` is set twice in `{}`", key.substr(0, kQuotedMax), where),
            "keep one of them");
       continue;
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,8 +48,8 @@ class YamlReader {
   [[nodiscard]] std::vector<YAML::Node> documents(std::string_view text, std::size_t bytes_max);
 
   void fail(int line, std::string what, std::string fix);
-  /// One that names its place itself.
-  void fail(Problem problem);
+  /// One that needs no place in its text.
+  void fail(int line, Problem problem);
   /// Warns once per distinct text.
   void warn(int line, const std::string& what);
 
@@ -84,7 +85,8 @@ class YamlReader {
 
   [[nodiscard]] bool failed() const { return !problems_.empty(); }
 
-  [[nodiscard]] std::vector<Problem> take_problems() { return std::move(problems_); }
+  /// In the order of their lines.
+  [[nodiscard]] std::vector<Problem> take_problems();
 
   [[nodiscard]] std::vector<std::string> take_warnings() { return std::move(warnings_); }
 
@@ -94,7 +96,7 @@ class YamlReader {
                     const std::vector<std::string>& accepted);
 
   std::string file_;
-  std::vector<Problem> problems_;
+  std::multimap<int, Problem> problems_;  // by line
   std::vector<std::string> warnings_;
   std::set<std::string> warned_;  // bounded by the file's own size
 };

@@ -43,7 +43,7 @@ class App final : private FrontOwner {
   App(const App&) = delete;
   App& operator=(const App&) = delete;
 
-  /// Binds every listener, says so on the ready descriptor, and serves until drained.
+  /// Binds every listener, writes to the ready descriptor, and serves until drained.
   /// Returns the exit code.
   [[nodiscard]] int run();
 

@@ -21,7 +21,7 @@ namespace sluice::activator {
 
 /// Settings of the activator (activator.md 2 and 14, protocols.md 1, 6 and 9).
 struct Config {
-  std::string pod;             ///< POD_NAME: who reports
+  std::string pod;             ///< POD_NAME: the name in reports
   std::string pod_ip;          ///< POD_IP: finds itself among the activators by it
   std::string system_space;    ///< SYSTEM_NAMESPACE
   std::string cluster_domain;  ///< CLUSTER_DOMAIN, else of resolv.conf, else cluster.local

@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/share/buckets.h"
 #include "autoscaler/io/fleet_metrics.h"
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/messages/activator_stream.h"
 #include "common/messages/node_stream.h"
@@ -19,8 +20,6 @@
 
 namespace sluice::autoscaler {
 namespace {
-
-constexpr int kBadSetting = 78;
 
 constexpr std::chrono::seconds kReleaseLimit{5};
 
@@ -178,9 +177,9 @@ void App::write_metrics(metrics::Families& families) const {
 void App::write_certificate_metrics(metrics::Families& families) const {
   if (!certificates_) return;
   families.gauge("sluice_autoscaler_certificate_expires_seconds",
-                 "Unix time until when the certificate of the streams is good",
+                 "Expiry of the certificate of the streams in Unix time",
                  to_seconds(certificates_->keeper().good_until().time_since_epoch()));
-  families.counter("sluice_autoscaler_enrolled_total", "Certificates given to node agents",
+  families.counter("sluice_autoscaler_enrolled_total", "Certificates issued to node agents",
                    enrolment_->given());
 }
 
@@ -188,7 +187,7 @@ void App::certificates_ready() {
   const auto enroll = enrolment_->serve(*config_.enroll, certificates_->keeper().set().pair());
   if (grpc_) {
     if (enroll) return;
-    log_.write(log::Severity::error, "agents enrol with the certificate before this one",
+    log_.write(log::Severity::error, "the enrolment port keeps its previous certificate",
                {{"problem", enroll.error().text()}});
     return;
   }
@@ -252,7 +251,7 @@ void App::tell_ready() {
 void App::settled(const std::optional<Problem>& problem) {
   settled_ = true;
   fleet_events_.begin();
-  if (problem) return fail(*problem, kBadSetting);
+  if (problem) return fail(*problem, kExitConfig);
   if (bound_) tell_ready();
 }
 
@@ -305,7 +304,7 @@ int App::run() {
   if (!wrong) wrong = open_platform();
   if (wrong) {
     log_.write(log::Severity::error, wrong->text());
-    return kBadSetting;
+    return kExitConfig;
   }
   if (const auto problem = open_doors()) {
     log_.write(log::Severity::error, problem->text());
@@ -326,7 +325,7 @@ void App::give_up() {
 
 // In a cluster our buckets are given back first, so that another replica scales on at once.
 void App::leave() {
-  log_.write(log::Severity::info, "ends on a signal");
+  log_.write(log::Severity::info, "stopping on a signal");
   api_server_.stop();
   health_server_.stop_accepting();
   if (!share_) return close_doors();
@@ -363,16 +362,16 @@ void App::write_totals(metrics::Families& families) const {
   const StatSocketCounts& socket = stats_.counts();
   families.gauge("sluice_autoscaler_revisions", "Revisions governed", fleet_.revisions().size());
   families.family("sluice_autoscaler_activators", MetricType::gauge,
-                  "Who reports requests, by door");
+                  "Senders of request stats, by door");
   families.value({{"door", "stream"}}, hub_.connected());
   families.value({{"door", "websocket"}}, stats_.connected());
-  families.gauge("sluice_autoscaler_nodes", "Nodes whose agents report and act",
+  families.gauge("sluice_autoscaler_nodes", "Nodes whose agents report and are switched on",
                  nodes_.reporting());
   families.gauge("sluice_autoscaler_throttled_pods",
-                 "Pods that an agent holds back: they get no new requests",
+                 "Pods that a node agent throttles: they get no new requests",
                  nodes_.throttled_pods());
   families.gauge("sluice_autoscaler_platform_errors",
-                 "Objects of the platform that are wrong now and change nothing",
+                 "Objects of the platform that are invalid and have no effect",
                  platform_->wrong().size());
   families.family("sluice_autoscaler_stats_total", MetricType::counter,
                   "Received stats, by outcome");
@@ -381,11 +380,12 @@ void App::write_totals(metrics::Families& families) const {
   families.value({{"outcome", "flawed"}}, intake.flawed);
   families.value({{"outcome", "late"}}, intake.late);
   families.counter("sluice_autoscaler_stats_restamped_total",
-                   "Stats recorded at their arrival, their clock being off", intake.restamped);
-  families.counter("sluice_autoscaler_stream_batches_total", "Batches that activators sent",
+                   "Stats recorded with their time of arrival, because their own was implausible",
+                   intake.restamped);
+  families.counter("sluice_autoscaler_stream_batches_total", "Batches received from activators",
                    streams.batches);
   families.counter("sluice_autoscaler_stream_gaps_total",
-                   "Batches that were lost, by their sequence", streams.gaps);
+                   "Batches lost, counted by gaps in the sequence", streams.gaps);
   families.counter("sluice_autoscaler_stream_states_total", "States sent to activators",
                    streams.sent);
   families.counter("sluice_autoscaler_stream_refused_total", "Streams refused", streams.refused);

@@ -46,7 +46,7 @@
 
 namespace sluice::autoscaler {
 
-/// The autoscaler, put together on one thread: what the platform and the activators say comes in,
+/// The autoscaler, put together on one thread: reports of the platform and the activators come in,
 /// orders and states go out.
 class App {
  public:
@@ -55,7 +55,7 @@ class App {
   App(const App&) = delete;
   App& operator=(const App&) = delete;
 
-  /// Reads the platform, binds every listener, says so on the ready descriptor once the platform
+  /// Reads the platform, binds every listener, writes to the ready descriptor once the platform
   /// has reported what exists, and runs until it gets a signal. Returns the exit code: 78 for an
   /// invalid platform, 1 for an address it cannot bind.
   [[nodiscard]] int run();

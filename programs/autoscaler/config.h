@@ -11,7 +11,7 @@
 namespace sluice::autoscaler {
 
 /// Settings of the autoscaler (protocols.md 1, 6 and 9). Beside a directory of files, doors without
-/// a proof of who speaks are on loopback unless an address is set. How it scales is no setting of
+/// a proof of the caller are on loopback unless an address is set. How it scales is no setting of
 /// the program: that is the cluster's configuration, which the platform brings.
 struct Config {
   std::string name;            ///< POD_NAME, unique among replicas; "autoscaler" when not set

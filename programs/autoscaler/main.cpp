@@ -1,3 +1,4 @@
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/program/command_line.h"
 
@@ -16,7 +17,7 @@ int main(int argc, char** argv) {
   auto config = sluice::autoscaler::read_config(sluice::settings::process_environment());
   if (!config) {
     std::fprintf(stderr, "autoscaler: %s\n", config.error().text().c_str());
-    return 78;
+    return sluice::kExitConfig;
   }
   if (line.ready_fd >= 0) config->ready_fd = line.ready_fd;
   return sluice::autoscaler::App{std::move(*config)}.run();

@@ -30,13 +30,13 @@
 
 namespace sluice::injector {
 
-/// The injector, put together: the door API servers ask at, what it knows of RequestScalers, and
+/// The injector, put together: the door for API servers, the watch of RequestScalers, and
 /// its certificates.
 class App {
  public:
   explicit App(Config config);
 
-  /// Binds every listener, says so on the ready descriptor, and serves until told to go. Returns
+  /// Binds every listener, writes to the ready descriptor, and serves until a signal. Returns
   /// the exit code.
   [[nodiscard]] int run();
 

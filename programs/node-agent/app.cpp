@@ -1,5 +1,6 @@
 #include "programs/node-agent/app.h"
 
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/metrics/page.h"
 #include "common/net/server/open_files.h"
@@ -19,7 +20,6 @@
 namespace sluice::node_agent {
 namespace {
 
-constexpr int kBadSetting = 78;
 constexpr Duration kRestoreLimit = std::chrono::seconds{10};
 constexpr std::string_view kScore = "-999";
 
@@ -61,7 +61,7 @@ int run_agent(Config config, MakePolicy make_policy) {
     return code;
   };
   auto memory = MemorySense::open(config.memory_source);
-  if (!memory) return refuse(memory.error(), kBadSetting);
+  if (!memory) return refuse(memory.error(), kExitConfig);
   auto lock = StateLock::take(config.state_dir);
   if (!lock) return refuse(lock.error().problem, 1);
   std::optional<JournalFile> journal;
@@ -175,7 +175,7 @@ int App::run() {
   signals_.listen([this] { leave(); }, [this] { give_up(); });
   if (const auto problem = begin_reports()) {
     log_.write(log::Severity::error, problem->text());
-    return kBadSetting;
+    return kExitConfig;
   }
   loop_.start([this](const Problem& problem) { fail(problem); });
   io_.run();
@@ -301,7 +301,7 @@ std::string App::status() const {
                       .guarded = guardian_ && guardian_->pid() > 0,
                       .lease = acts() ? config_.lease : Duration{},
                       .autoscalers = config_.autoscalers,
-                      .reports_to_anyone = reports_.connected(),
+                      .reporting = reports_.connected(),
                       .started = started_,
                       .now = clock_.now()});
 }
@@ -311,7 +311,7 @@ void App::write_metrics(metrics::Families& families) const {
                       {.dry_run = config_.dry_run,
                        .guarded = guardian_ && guardian_->pid() > 0,
                        .reports = reports_.reports(),
-                       .reports_to_anyone = reports_.connected(),
+                       .reporting = reports_.connected(),
                        .started = to_seconds(started_.time_since_epoch())});
 }
 

@@ -82,7 +82,7 @@ class App {
   int exit_code_ = 0;
 };
 
-/// Does what the configuration asks for; returns the exit code. 78: a wrong setting. `make_policy`:
+/// Runs with the configuration; returns the exit code. 78: a wrong setting. `make_policy`:
 /// another only for comparisons.
 [[nodiscard]] int run(Config config, MakePolicy make_policy = make_headroom);
 

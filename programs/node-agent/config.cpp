@@ -1,5 +1,6 @@
 #include "programs/node-agent/config.h"
 
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/net/host_and_port.h"
 #include "common/settings/program_variables.h"
@@ -22,8 +23,6 @@ using settings::Reader;
 using Need = Reader::Need;
 using Flags = std::map<std::string, std::string>;
 
-constexpr int kWrongFlag = 2;
-constexpr int kWrongSetting = 78;
 constexpr std::size_t kNameMax = 253;
 constexpr double kCoresMax = 1000;
 constexpr std::int64_t kBytesMax = 1'000'000'000'000'000'000;
@@ -50,7 +49,7 @@ constexpr std::array kFlags{
     Flag{"--state-dir",
          "directory of journal, lock and agent.sock "
          "(/var/lib/sluice/node-agent)"},
-    Flag{"--lease", "time after which throttles of a dead agent are released (30s)"},
+    Flag{"--lease", "time after which the throttles of an agent that stopped are released (30s)"},
 };
 
 void read_share(Reader& reader, const char* name, double& share) {
@@ -158,11 +157,11 @@ Result<Config, Usage> judge(Config config, const Flags& flags,
   Reader of_flags{given};
   read_policy(of_flags, config.policy);
   read_places(of_flags, config);
-  if (of_flags.problem()) return Usage{kWrongFlag, of_flags.problem()->text()};
+  if (of_flags.problem()) return Usage{kExitUsage, of_flags.problem()->text()};
   const int ready_fd = config.ready_fd;
   Reader of_environment{environment};
   read_environment(of_environment, config);
-  if (of_environment.problem()) return Usage{kWrongSetting, of_environment.problem()->text()};
+  if (of_environment.problem()) return Usage{kExitConfig, of_environment.problem()->text()};
   if (ready_fd >= 0) config.ready_fd = ready_fd;
   return config;
 }
@@ -198,14 +197,14 @@ Result<Config, Usage> read_config(int argc, const char* const* argv,
   Switches switches;
   std::array<std::string, kFlags.size()> values;
   CLI::App cli{"node-agent: throttles containers when memory runs short, so that none is killed"};
-  cli.footer("README.md says what it never touches, and which variables it reads.");
+  cli.footer("README.md lists what it never touches, and which variables it reads.");
   std::array<CLI::Option*, kFlags.size()> options{};
   for (std::size_t i = 0; i < kFlags.size(); ++i) {
     options[i] = cli.add_option(kFlags[i].name, values[i], kFlags[i].help);
   }
   cli.add_flag("--dry-run", config.dry_run, "decide and log, change nothing");
   cli.add_flag("--restore", switches.restore, "undo what the journal lists, then exit");
-  cli.add_flag("--no-gate", switches.no_gate, "never hold back a start");
+  cli.add_flag("--no-gate", switches.no_gate, "never delay a start");
   cli.add_flag("--no-pause", switches.no_pause, "never throttle: only the start gate");
   cli.add_option("--ready-fd", config.ready_fd,
                  "write one line to this descriptor once all ports are bound");
@@ -214,7 +213,7 @@ Result<Config, Usage> read_config(int argc, const char* const* argv,
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return Usage{cli.exit(error) == 0 ? 0 : kWrongFlag, {}};
+    return Usage{cli.exit(error) == 0 ? 0 : kExitUsage, {}};
   }
   Flags flags;
   for (std::size_t i = 0; i < kFlags.size(); ++i) {

@@ -13,7 +13,7 @@
 
 namespace sluice::node_agent {
 
-/// What the program was asked to do.
+/// What the command line selects.
 enum class Task : std::uint8_t {
   run,
   restore,  ///< --restore: undo what the journal lists, then exit
@@ -44,7 +44,7 @@ struct Config {
   int ready_fd = -1;                              ///< --ready-fd, SLUICE_READY_FD
 };
 
-/// What to say instead of working, and the exit code: 0 for help, 2 for a wrong flag, 78 for a
+/// What to print instead of working, and the exit code: 0 for help, 2 for a wrong flag, 78 for a
 /// wrong setting.
 struct Usage {
   int exit_code = 0;

@@ -38,7 +38,7 @@ App::App(Config config)
     : config_{std::move(config)},
       log_{"queue-proxy", config_.log_least},
       drain_{config_.drain_quiet},
-      probe_{io_, clock_, config_.probes, config_.user, config_.always_ready},
+      probe_{io_, loop_, config_.probes, config_.user, config_.always_ready},
       telemetry_{io_, config_, log_, clock_.now()},
       gateway_{io_, clock_, config_, probe_, drain_, telemetry_},
       stat_server_{config_.pod},

@@ -2,6 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/log/log.h"
+#include "common/loop/asio_loop.h"
 #include "common/net/server/metrics_server.h"
 #include "common/net/server/proxy_server.h"
 #include "common/net/tls/serving_tls.h"
@@ -23,7 +24,7 @@ class App {
  public:
   explicit App(Config config);
 
-  /// Binds every listener, says so on the ready descriptor, and serves until drained.
+  /// Binds every listener, writes to the ready descriptor, and serves until drained.
   /// Returns the exit code.
   [[nodiscard]] int run();
 
@@ -40,6 +41,7 @@ class App {
   Clock clock_;
   log::Logger log_;
   boost::asio::io_context io_{1};
+  AsioLoop loop_{io_, clock_};
   Drain drain_;
   UserProbe probe_;
   Telemetry telemetry_;
@@ -61,7 +63,7 @@ class App {
   int exit_code_ = 0;
 };
 
-/// `queue-proxy --drain`: asks the running sidecar to drain and waits. Returns the exit code.
+/// `queue-proxy --drain`: drains the running sidecar and waits. Returns the exit code.
 /// Needs no variable but SLUICE_ADMIN_ADDRESS.
 [[nodiscard]] int ask_to_drain(const Environment& environment);
 

@@ -13,8 +13,7 @@ int main(int argc, char** argv) {
       .name = "queue-proxy",
       .purpose = "the sidecar that measures, limits and proxies the requests of one pod",
       .version = std::string{sluice::kVersion},
-      .flags = {{"--drain", "ask the running sidecar to drain, wait until it is done, and exit",
-                 &drain}}};
+      .flags = {{"--drain", "drain the running sidecar, wait until it is done, and exit", &drain}}};
   if (const auto code = sluice::program::parse(argc, argv, line)) return *code;
   const auto environment = sluice::settings::process_environment();
   if (drain) return sluice::queue_proxy::ask_to_drain(environment);

@@ -1,5 +1,6 @@
 #include "load/io/options.h"
 #include "load/run_load.h"
+#include "platform/process/container_guard.h"
 #include "programs/sluice/commands/commands.h"
 #include "programs/sluice/engine/demo_app.h"
 #include "programs/sluice/engine/run_engine.h"
@@ -7,8 +8,11 @@
 #include <string_view>
 
 int main(int argc, char** argv) {
-  // Not a verb: the program that `up --demo` runs.
-  if (argc == 2 && std::string_view{argv[1]} == "demo-app") return sluice::local::run_demo_app();
+  // Not verbs: the program that `up --demo` runs, and the one that ends after an engine.
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (argc == 2 && mode == "demo-app") return sluice::local::run_demo_app();
+  if (argc == 4 && mode == sluice::local::kContainerGuard)
+    return sluice::local::run_container_guard(argv[2], argv[3]);
   // This program is one static file: it loads none of the machine's modules for names, which are
   // made for the machine's own C library.
   __nss_configure_lookup("hosts", "files dns");

@@ -29,7 +29,7 @@ class OlderMetrics {
 
  private:
   struct Series {
-    std::string route;  // empty where routes are not told apart
+    std::string route;  // empty where routes are not distinguished
     int status = 0;     // 0: what lies beyond the bound
     metrics::Labels labels;
     metrics::MillisecondHistogram latency;

@@ -18,7 +18,7 @@ OriginalHostRule::OriginalHostRule(OriginalHostFrom from, std::string_view revis
                                    std::string_view space)
     : from_{from}, private_host_{std::string{revision} + "-private." + std::string{space}} {}
 
-bool OriginalHostRule::believes(const http::FieldList& fields) const {
+bool OriginalHostRule::trusts(const http::FieldList& fields) const {
   if (from_ == OriginalHostFrom::ingress) return true;
   if (fields.get(Known::k_proxy_request) != "activator") return false;
   const std::string_view host = fields.get(Known::host);

@@ -8,7 +8,7 @@
 
 namespace sluice::queue_proxy {
 
-/// Who stands before the sidecar, and may name the Host that the container sees by K-Original-Host
+/// The proxy before the sidecar, which may name the Host that the container sees by K-Original-Host
 /// (queue-proxy.md 15.21); SLUICE_ORIGINAL_HOST.
 enum class OriginalHostFrom : std::uint8_t {
   ingress,    ///< Knative's ingress, or an engine on this machine: it comes from no client
@@ -22,10 +22,10 @@ class OriginalHostRule {
   OriginalHostRule(OriginalHostFrom from, std::string_view revision, std::string_view space);
 
   /// Among clients, an activator is known by what it sends and by the Host under which it addresses
-  /// a pod: an IP address, or the private name of the revision. Both can be forged, yet who reaches
-  /// the sidecar itself may send any Host anyway; and a proxy that lets its clients in by Host lets
-  /// none in with an address for one.
-  [[nodiscard]] bool believes(const http::FieldList& fields) const;
+  /// a pod: an IP address, or the private name of the revision. Both can be forged, yet a client
+  /// that reaches the sidecar itself may send any Host anyway; and a proxy that lets its clients in
+  /// by Host lets none in with an address for one.
+  [[nodiscard]] bool trusts(const http::FieldList& fields) const;
 
  private:
   OriginalHostFrom from_;

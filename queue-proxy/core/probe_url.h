@@ -7,7 +7,7 @@
 
 namespace sluice::queue_proxy {
 
-/// Where an HTTP probe asks.
+/// The URL of an HTTP probe.
 struct ProbeUrl {
   bool secure = false;
   std::string host;  ///< without brackets, as it was written

@@ -23,7 +23,7 @@ struct ProbeSpec {
   std::string host_header;                                   ///< HTTP: empty = host and port
   std::vector<std::pair<std::string, std::string>> headers;  ///< HTTP: all others, well-formed
   bool detect_http2 = false;                                 ///< HTTP: h2c is tried first
-  std::string service;                                       ///< gRPC: whose health is asked
+  std::string service;                                       ///< gRPC: the service to check
   Duration period{0};                                        ///< 0: aggressive
   Duration timeout{0};  ///< of one attempt when not aggressive; 0 = none
   int success_threshold = 1;
@@ -62,7 +62,7 @@ class ProbeRun {
   /// An attempt has ended.
   [[nodiscard]] Next attempted(Attempt outcome, TimePoint now);
 
-  /// The line that says why this run failed; `last_error` is of its last attempt.
+  /// The line with the reason why this run failed; `last_error` is of its last attempt.
   [[nodiscard]] std::string failure(std::string_view last_error) const;
 
  private:

@@ -58,7 +58,7 @@ class RequestMetrics {
   /// All families. `queue`: absent without a breaker.
   void write(metrics::Families& families, const std::optional<QueueLoad>& queue) const;
 
-  /// Only those named sluice_*, where others stand for the reference's (OlderMetrics).
+  /// Only those named sluice_*, where OlderMetrics has those of the reference.
   void write_own(metrics::Families& families, const std::optional<QueueLoad>& queue) const;
 
  private:

@@ -41,8 +41,8 @@ inline constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::other) + 
 [[nodiscard]] std::string_view source_of(Cause cause);
 
 /// The status under which a request is counted and logged: the status sent to the client, except
-/// that one who left is 499, never a 5xx, an answer broken off by the container 500 (row 69), and
-/// one cut by a timer of ours 504.
+/// that a client that left is 499, never a 5xx, an answer broken off by the container 500 (row 69),
+/// and one cut by a timer of ours 504.
 [[nodiscard]] int recorded_status(int told, Cause cause);
 
 /// One request that has ended, as its metrics and its log line see it. Borrowed views; lives for

@@ -88,7 +88,8 @@ struct Config {
   /// SLUICE_NODE_ADDRESS, as the kernel writes peers: what comes from there is the node's own, and
   /// may bypass the breaker by K-Kubelet-Probe as loopback may.
   std::vector<std::string> node_addresses;
-  /// The node's and the pod's own: who may start a drain by /wait-for-drain, beside loopback.
+  /// The node's and the pod's own: addresses that may start a drain by /wait-for-drain, beside
+  /// loopback.
   std::vector<std::string> drain_callers;
   OriginalHostFrom original_host = OriginalHostFrom::ingress;  ///< SLUICE_ORIGINAL_HOST
   std::string certs_dir;  ///< holds tls.crt and tls.key when there is TLS

@@ -30,9 +30,9 @@ bool is_redirect(int status) {
 
 }  // namespace
 
-ProbeAttempt::ProbeAttempt(asio::io_context& io, const Clock& clock, const ProbeSpec& spec,
+ProbeAttempt::ProbeAttempt(asio::io_context& io, const Loop& loop, const ProbeSpec& spec,
                            const net::Address& user, Done done)
-    : io_{io}, clock_{clock}, spec_{spec}, user_{user}, done_{std::move(done)}, timer_{io} {}
+    : io_{io}, loop_{loop}, spec_{spec}, user_{user}, done_{std::move(done)}, timer_{io} {}
 
 ProbeAttempt::~ProbeAttempt() {
   alive_.end();
@@ -40,7 +40,7 @@ ProbeAttempt::~ProbeAttempt() {
 
 void ProbeAttempt::start(Duration timeout) {
   timeout_ = timeout;
-  ends_ = clock_.now() + timeout;
+  ends_ = loop_.now() + timeout;
   switch (spec_.kind) {
     case ProbeSpec::Kind::tcp:
       connect();
@@ -127,7 +127,7 @@ void ProbeAttempt::healthy(const Result<net::H2FetchResponse>& response) {
 
 void ProbeAttempt::enter(Stage stage) {
   stage_ = stage;
-  ends_ = clock_.now() + timeout_;
+  ends_ = loop_.now() + timeout_;
   redirects_ = 0;
   moved_ = false;
   url_ = ProbeUrl{spec_.kind == ProbeSpec::Kind::https, spec_.host, spec_.port, spec_.path};
@@ -275,7 +275,7 @@ std::vector<std::pair<std::string, std::string>> ProbeAttempt::fields() const {
 
 std::chrono::milliseconds ProbeAttempt::time_left() const {
   using std::chrono::milliseconds;
-  const auto left = std::chrono::ceil<milliseconds>(ends_ - clock_.now());
+  const auto left = std::chrono::ceil<milliseconds>(ends_ - loop_.now());
   return std::max(milliseconds{1}, left);
 }
 

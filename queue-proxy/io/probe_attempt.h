@@ -1,9 +1,9 @@
 #pragma once
 
 #include "common/base/lifetime.h"
+#include "common/loop/loop.h"
 #include "common/net/fetch.h"
 #include "common/net/h2/h2_fetch.h"
-#include "common/time/clock.h"
 #include "queue-proxy/core/probe_url.h"
 #include "queue-proxy/core/readiness.h"
 #include "queue-proxy/io/trusting_tls.h"
@@ -24,16 +24,16 @@ struct AttemptReport {
 
 /// Asks one container once, by the kind of its probe, as kubelet does (queue-proxy.md 10 and 15.6):
 /// TCP connects; HTTP and HTTPS follow up to ten redirects on the same host and take one to another
-/// host as a success; gRPC asks grpc.health.v1.Health. With HTTP/2 detection up to three requests
+/// host as a success; gRPC calls grpc.health.v1.Health. With HTTP/2 detection up to three requests
 /// follow each other, each with the attempt's whole time, for a server of HTTP/1 may well take an
 /// HTTP/2 preface in silence.
 class ProbeAttempt {
  public:
   using Done = std::function<void(const AttemptReport&)>;
 
-  /// `clock` outlives the attempt. `user`: a container on a Unix socket is asked there, whatever
+  /// `loop` outlives the attempt. `user`: a container on a Unix socket is asked there, whatever
   /// address its probe names. `done` is called later, never from inside start().
-  ProbeAttempt(boost::asio::io_context& io, const Clock& clock, const ProbeSpec& spec,
+  ProbeAttempt(boost::asio::io_context& io, const Loop& loop, const ProbeSpec& spec,
                const net::Address& user, Done done);
   ~ProbeAttempt();
   ProbeAttempt(const ProbeAttempt&) = delete;
@@ -69,7 +69,7 @@ class ProbeAttempt {
   [[nodiscard]] std::chrono::milliseconds time_left() const;
 
   boost::asio::io_context& io_;
-  const Clock& clock_;
+  const Loop& loop_;
   const ProbeSpec& spec_;  // of the target that owns this
   net::Address user_;
   Done done_;

@@ -112,7 +112,7 @@ void read_headers(Fields& action, Findings& findings, ProbeSpec& spec) {
     if (findings.problem) return;
     if (!is_token(name)) return parts.refuse("name", "it is not an HTTP token", "a header's name");
     if (!is_field_value(value)) {
-      return parts.refuse("value", "it holds a control character", "a value without");
+      return parts.refuse("value", "it holds a control character", "a value without one");
     }
     if (http::equals_ignoring_case(name, "host")) {
       if (spec.host_header.empty()) spec.host_header = value;
@@ -132,7 +132,7 @@ void read_http(Fields& action, Findings& findings, ProbeReading how, ProbeSpec& 
   spec.detect_http2 = how.detect_http2 && !secure;
   const std::string path = action.any_text("path");
   if (std::any_of(path.begin(), path.end(), is_control)) {
-    action.refuse("path", "it holds a control character", "it escaped, or a path without");
+    action.refuse("path", "it holds a control character", "an escaped path");
   }
   spec.path = target_of(path);
   read_headers(action, findings, spec);

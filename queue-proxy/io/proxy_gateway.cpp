@@ -186,7 +186,7 @@ void ProxyGateway::begin(net::Exchange& exchange) {
     return;
   }
   // It becomes the Host that the container sees.
-  const bool renamed = original_host_.believes(head.fields);
+  const bool renamed = original_host_.trusts(head.fields);
   if (renamed && !http::is_host(head.fields.get(Known::k_original_host))) {
     exchange.respond(http::response_for(Error::bad_request, {}, "field=K-Original-Host"));
     return;
@@ -268,7 +268,7 @@ void ProxyGateway::send(net::Exchange& exchange) {
   http::RequestRewrite rewrite;
   rewrite.peer_ip = exchange.peer_ip();
   if (!state.bypass) {
-    const bool renamed = original_host_.believes(exchange.request().fields);
+    const bool renamed = original_host_.trusts(exchange.request().fields);
     rewrite.original_host = renamed ? http::OriginalHost::restored : http::OriginalHost::dropped;
   }
   rewrite.derive_forwarded = true;

@@ -25,7 +25,7 @@ class StatServer final : public net::OwnGateway {
   std::string body_;
 };
 
-/// What a call at the administration port asks for.
+/// A call at the administration port.
 enum class DrainCall : std::uint8_t {
   drain,      ///< /drain, from loopback only
   tentative,  ///< /wait-for-drain of a caller that may start a drain

@@ -26,7 +26,7 @@ class Telemetry {
   /// It has ended. The field `route` is filled in here.
   void leave(RequestRecord record, TimePoint now);
 
-  /// A probe (P2 of queue-proxy.md 4) has been answered: never measured, logged when asked for.
+  /// A probe (P2 of queue-proxy.md 4) has been answered: never measured, logged when enabled.
   void probed(const RequestRecord& record);
 
   /// All metrics, for one scrape.

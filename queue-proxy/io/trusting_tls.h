@@ -8,8 +8,9 @@
 
 namespace sluice::queue_proxy {
 
-/// Client sessions that accept any certificate, as kubelet does for a container that it knows by
-/// its address alone (queue-proxy.md 15.6). TLS 1.2 and later, no ALPN. Must outlive its sessions.
+/// Client sessions that accept any certificate, as kubelet does for a container that it identifies
+/// by its address alone (queue-proxy.md 15.6). TLS 1.2 and later, no ALPN. Must outlive its
+/// sessions.
 class TrustingTlsClient final : public net::TlsSessions {
  public:
   /// `server_name` is sent as SNI; empty for a server known by its address.

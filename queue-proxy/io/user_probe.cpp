@@ -28,7 +28,7 @@ class UserProbe::Target {
         spec_{spec},
         run_{spec},
         timer_{probe.io_},
-        attempt_{probe.io_, probe.clock_, spec_, user,
+        attempt_{probe.io_, probe.loop_, spec_, user,
                  [this](const AttemptReport& report) { attempted(report); }} {}
 
   ~Target() { alive_.end(); }
@@ -38,7 +38,7 @@ class UserProbe::Target {
 
   void begin() {
     last_error_ = spec_.refusal;
-    const TimePoint now = probe_.clock_.now();
+    const TimePoint now = probe_.loop_.now();
     const ProbeRun::Next next = run_.begin(now);
     // Only a gRPC probe without its timeout ends here with nothing tried.
     if (next.step == ProbeRun::Step::failed && last_error_.empty()) {
@@ -62,7 +62,7 @@ class UserProbe::Target {
   }
 
   void attempted(const AttemptReport& report) {
-    const TimePoint now = probe_.clock_.now();
+    const TimePoint now = probe_.loop_.now();
     if (report.outcome != Attempt::passed) {
       last_error_ = report.text;
     } else if (!report.text.empty()) {
@@ -89,9 +89,9 @@ class UserProbe::Target {
   Lifetime alive_;
 };
 
-UserProbe::UserProbe(asio::io_context& io, const Clock& clock, const std::vector<ProbeSpec>& specs,
+UserProbe::UserProbe(asio::io_context& io, const Loop& loop, const std::vector<ProbeSpec>& specs,
                      const net::Address& user, bool always_ready)
-    : io_{io}, clock_{clock}, always_ready_{always_ready} {
+    : io_{io}, loop_{loop}, always_ready_{always_ready} {
   for (const ProbeSpec& spec : specs) {
     targets_.push_back(std::make_unique<Target>(*this, spec, user));
   }

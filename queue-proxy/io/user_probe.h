@@ -1,7 +1,7 @@
 #pragma once
 
+#include "common/loop/loop.h"
 #include "common/net/address.h"
-#include "common/time/clock.h"
 #include "queue-proxy/core/readiness.h"
 
 #include <boost/asio/io_context.hpp>
@@ -12,16 +12,15 @@
 
 namespace sluice::queue_proxy {
 
-/// Asks the user's containers whether they are ready. One run at a time: a caller that asks while a
-/// run is on shares its answer. Runs do not depend on who asked; a caller that goes away changes
-/// nothing. All containers are asked at once and all must pass. Why a run failed goes to standard
-/// error.
+/// Probes the user's containers. One run at a time: a caller during a run shares its result. Runs
+/// do not depend on their callers; one that goes away changes nothing. All containers are probed at
+/// once and all must pass. Why a run failed goes to standard error.
 class UserProbe {
  public:
   using Answer = std::function<void(bool)>;
 
   /// `always_ready`: there is no probe and every answer is yes.
-  UserProbe(boost::asio::io_context& io, const Clock& clock, const std::vector<ProbeSpec>& specs,
+  UserProbe(boost::asio::io_context& io, const Loop& loop, const std::vector<ProbeSpec>& specs,
             const net::Address& user, bool always_ready);
   ~UserProbe();
   UserProbe(const UserProbe&) = delete;
@@ -36,7 +35,7 @@ class UserProbe {
   void target_done(bool ready);
 
   boost::asio::io_context& io_;
-  const Clock& clock_;
+  const Loop& loop_;
   bool always_ready_;
   std::vector<std::unique_ptr<Target>> targets_;
   std::vector<Answer> waiting_;

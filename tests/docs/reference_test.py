@@ -90,7 +90,7 @@ class TablesTest(unittest.TestCase):
                                 'printf "Options:\\n  --demo                      the app\\n"\n')
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
 
-    def test_every_table_stands_in_the_manual(self):
+    def test_every_table_is_in_the_manual(self):
         made = reference.tables(self.sources, self.program)
         self.assertEqual(made['flags'], '| verb | flag | meaning |\n| --- | --- | --- |\n| `up` | `--demo` | the app |\n')
         self.assertIn('| `http` | address | `:1` | the door |\n', made['config'])

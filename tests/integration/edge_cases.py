@@ -50,7 +50,7 @@ class EdgeCases:
     def test_every_row_is_there_once_and_names_a_test(self):
         rows = list(table(self.folder))
         numbers = [number for number, _ in rows]
-        self.assertEqual(sorted(numbers), sorted(set(numbers)), 'a row stands twice')
+        self.assertEqual(sorted(numbers), sorted(set(numbers)), 'a row occurs twice')
         self.assertEqual(self.rows - set(numbers), set(), 'rows without a test')
         self.assertEqual(set(numbers) - self.rows, set(), 'rows that the contract does not have')
         self.assertEqual([number for number, tests in rows if not tests], [])

@@ -155,6 +155,23 @@ def alive(pid):
     return stat.rsplit(')', 1)[1].split()[0] not in 'ZX'
 
 
+# Controller, and the files of its limit in control groups of version 1 and 2.
+CPU_QUOTA = ('cpu', 'cpu.cfs_quota_us', 'cpu.max')
+MEMORY_LIMIT = ('memory', 'memory.limit_in_bytes', 'memory.max')
+
+
+def limit_of(pid, controller, first, second):
+    """What the control group that the process is in has as its limit."""
+    for line in pathlib.Path(f'/proc/{pid}/cgroup').read_text().splitlines():
+        _, controllers, path = line.split(':', 2)
+        file = pathlib.Path(f'/sys/fs/cgroup{path}/{second}')
+        if controller in controllers.split(','):
+            file = pathlib.Path(f'/sys/fs/cgroup/{controller}{path}/{first}')
+        if file.exists():
+            return file.read_text().split()[0]
+    return None
+
+
 def wait_until(condition, seconds, what):
     deadline = Deadline(seconds)
     tick = threading.Event()
@@ -185,6 +202,11 @@ class EngineCase(unittest.TestCase):
         path = self.home.path / name
         path.write_text(text, encoding='utf-8')
         return str(path)
+
+    def can_limit(self, controller):
+        """Whether engines of this machine may write limits of that controller."""
+        line, = [line for line in self.home.run('doctor').stdout.splitlines() if ' cgroup ' in line]
+        return line.startswith('ok') and controller in line.rsplit(':', 1)[1]
 
     def assert_refuses(self, code, *words, arguments, **options):
         """The command ends with `code` and a message that has all the words."""

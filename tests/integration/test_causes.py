@@ -43,6 +43,18 @@ spec:
 '''
 
 
+# The first five starts find that another program has their port already.
+ROBBED = ('import os, pathlib, subprocess, sys\n'
+          'starts = pathlib.Path("starts")\n'
+          'number = len(starts.read_text()) + 1 if starts.exists() else 1\n'
+          'starts.write_text("." * number)\n'
+          'if number > 5: os.execvp("python3", ["python3", os.environ["APP"]])\n'
+          'thief = ("import os, signal, socket\\nsignal.alarm(30)\\n"\n'
+          '         "s = socket.create_server((\'127.0.0.1\', int(os.environ[\'PORT\'])))\\nsignal.pause()")\n'
+          'subprocess.Popen([sys.executable, "-c", thief], start_new_session=True)\n'
+          'import signal; signal.pause()\n')
+
+
 def free_port():
     with socket.create_server(('127.0.0.1', 0)) as free:
         return free.getsockname()[1]
@@ -90,6 +102,22 @@ def engine_status(case, service):
     return json.loads(case.output('get', service, '-o', 'json'))
 
 
+class Restarts(Case):
+    def test_a_service_that_is_awake_shows_that_its_replicas_ended_by_themselves(self):
+        crash = 'import sys, threading\nthreading.Timer(1.5, lambda: (print("boom", file=sys.stderr, flush=True), ' \
+                'os._exit(7))).start()\n'
+        self.python('import os\n' + crash + SERVE.format(port='PORT'), '--min', '1')
+
+        def shown():
+            return [each['why'] for each in engine_status(self, 'app')['not_ready'] if each['state'] == 'restarting']
+
+        eventually(lambda: shown() and shown()[0].startswith('2 of'), 'two replicas ended')
+        for verb in (('get',), ('explain', 'app'), ('top',)):
+            self.assertRegex(self.output(*verb), r'of its replicas ended by themselves, the last \d+ s ago: ', verb)
+        self.assertIn('it ended with exit code 7: boom', shown()[0])
+        self.assertRegex(self.output('get', '-o', 'wide'), r'RESTARTS')
+
+
 class Starts(Case):
     def test_another_port_is_named_while_the_first_request_still_waits(self):
         port = free_port()
@@ -117,6 +145,14 @@ class Starts(Case):
         self.ask(engine)
         warning = engine.wait_event('warning', cause='other_port')
         self.assertIn(f'it listens on {other}, not on {port}; use --port {other}', warning['message'])
+
+    def test_a_dynamic_port_that_another_program_took_is_replaced_until_one_is_free(self):
+        engine = self.python(ROBBED)
+        self.assertEqual(engine.get(timeout=60).status, 200)
+        engine.mark()
+        self.assertEqual([event for event in engine.events if 'is held by' in json.dumps(event)
+                          and event['type'] in ('warning', 'error', 'replica')], [])
+        self.assertNotIn('stop it', json.dumps(engine.events))
 
     def test_another_address_than_loopback_is_not_called_another_port(self):
         engine = self.python('import os, socket\n'
@@ -150,11 +186,34 @@ class Starts(Case):
         self.assertRegex(event['why'], r'nothing listened on \d+ within 1s; raise '
                                        'sluice.dev/start-timeout if it needs longer')
 
+    def test_a_readiness_probe_that_does_not_pass_is_reported_with_its_last_answer(self):
+        command = '["python3", "-m", "http.server", "--bind", "127.0.0.1", "$PORT"]'
+        document = DOCUMENT.format(name='app', min=1, command=command)
+        document += '          readinessProbe: {httpGet: {path: /ready}}\n'
+        engine = self.up('-f', self.write('app.yaml', document))
+        sentence = r'it listens on \d+, and its readiness probe does not pass yet \(\d+ s\): GET /ready gave 404\n'
+        engine.wait_event('warning', cause='probe')
+        for verb in (('get',), ('explain', 'app'), ('logs', 'app')):
+            self.assertRegex(self.output(*verb), sentence, verb)
+
     def test_an_exit_has_its_code_and_last_error_line_but_for_strangers(self):
         engine = self.python('import sys\nprint("first", file=sys.stderr)\n'
                              'print("no database", file=sys.stderr)\nsys.exit(3)')
         self.fails_with(engine, 'it ended with exit code 3: no database', 'exited',
                         refusal='it ended with exit code 3')
+
+    def test_a_service_that_failed_is_asleep_once_nothing_is_wanted_of_it(self):
+        engine = self.python('import sys; sys.exit("no database")')
+        self.assertEqual(engine.get(timeout=60).status, 503)
+        self.assertEqual(engine_status(self, 'app')['state'], 'failing')
+        self.output('sleep', 'app')
+        asleep = engine.wait_status(lambda status: status['state'] == 'asleep')
+        self.assertEqual((asleep['failing'], asleep['not_ready']), (False, []))
+        for verb in (('get',), ('top',)):
+            self.assertNotIn('no database', self.output(*verb))
+        self.assertIn('last start     failed: it ended with exit code 1: no database', self.output('explain', 'app'))
+        answer = engine.get('/_sluice/api/v1/services/default/app/explain', host='localhost')
+        self.assertIn(b'no database', answer.body)
 
     def test_an_empty_port_is_recognized(self):
         engine = self.up('--', 'python3', '-m', 'http.server', '')
@@ -188,8 +247,7 @@ class Starts(Case):
                         'program and its interpreter exist', 'cannot_start')
 
     def test_memory_is_the_cause_only_where_its_limit_is_enforced(self):
-        doctor, = [line for line in self.output('doctor').splitlines() if ' cgroup ' in line]
-        enforced = doctor.startswith('ok') and 'memory' in doctor.rsplit(':', 1)[1]
+        enforced = self.can_limit('memory')
         source = EAT if enforced else 'import os\nos.kill(os.getpid(), 9)'
         engine = self.python(source, '--memory', '40Mi')
         self.fails_with(engine, *(('killed: out of memory (limit 40Mi)', 'out_of_memory') if enforced
@@ -242,14 +300,48 @@ class Detached(Case):
                       'no database; see: sluice logs app', done.stderr)
         self.assertIn('engine app keeps running', done.stderr)
 
-    def test_one_that_is_ready_is_success_and_the_others_are_named(self):
+    def test_it_ends_with_3_when_one_of_them_does_not_become_ready_and_names_each(self):
         good = self.write('good.yaml', DOCUMENT.format(name='good', min=1, command=f'["python3", "{APP}"]'))
         bad = self.write('bad.yaml', DOCUMENT.format(name='bad', min=1, command='["false"]'))
-        done = self.up_detached('--name', 'app', '-f', good, '-f', bad)
+        worse = self.write('worse.yaml', DOCUMENT.format(name='worse', min=1, command='["sh", "-c", "exit 3"]'))
+
+        def check(done):
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn('1 of 3 services are ready', done.stdout)
+            for name, code in (('bad', 1), ('worse', 3)):
+                self.assertIn(f'service {name} is not ready: it ended with exit code {code}; see: sluice logs {name}',
+                              done.stderr)
+            self.assertIn('engine app keeps running', done.stderr)
+
+        check(self.up_detached('--name', 'app', '-f', good, '-f', bad, '-f', worse))
+        self.assertEqual(self.home.run('down', 'app').returncode, 0)
+        check(self.home.run('up', '-d', '--name', 'app', timeout=90))
+
+    def test_what_it_adds_to_an_engine_that_runs_is_waited_for_too(self):
+        self.up_app()
+        done = self.home.run('up', '-d', '--name', 'one', '--min', '1', '--', 'python3', APP, timeout=90)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn('1 of 2 services are ready', done.stdout)
-        self.assertIn('service bad is not ready: it ended with exit code 1',
-                      done.stderr)
+        self.assertIn('added to engine app', done.stdout)
+        self.assertTrue(done.stdout.endswith('1 of 1 service is ready\n'), done.stdout)
+        self.assertEqual(engine_status(self, 'one')['ready'], 1)
+
+    def test_what_it_adds_and_does_not_become_ready_is_3_with_the_cause(self):
+        self.up('--min', '1', '--', 'sleep', '600')
+        document = DOCUMENT.format(name='two', min=1, command='["sh", "-c", "exit 3"]').replace(
+            '        autoscaling.knative.dev/min-scale: "1"\n', '')
+        for name, flags in (('one', ('--name', 'one', '--min', '1', '--', 'sh', '-c', 'exit 3')),
+                            ('two', ('-f', self.write('two.yaml', document)))):
+            done = self.home.run('up', '-d', *flags, timeout=90)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertIn('0 of 1 service is ready', done.stdout)
+            self.assertIn(f'service {name} is not ready: it ended with exit code 3; see: sluice logs {name}', done.stderr)
+            self.assertIn('what was added stays in engine app', done.stderr)
+
+    def test_what_it_adds_and_starts_at_zero_is_not_waited_for(self):
+        self.up('--min', '1', '--', 'sleep', '600')
+        done = self.home.run('up', '-d', '--name', 'one', '--', 'sleep', '600')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertIn('0 replicas running', done.stdout)
 
 
 class Waiting(Case):
@@ -286,6 +378,30 @@ class Waiting(Case):
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn('one-00002 did not start: it ended with exit code 1: no database; one-00001 serves', done.stderr)
         self.assertEqual(engine.get(host='one.localhost').status, 200)
+
+    def test_the_newest_is_waited_for_where_the_traffic_is_pinned_and_the_one_with_it_is_named(self):
+        self.up_app()
+        good = f'["python3", "{APP}"]'
+        pinned = '  traffic: [{revisionName: one-00001, percent: 100}]\n'
+
+        def applied(least, command):
+            document = DOCUMENT.format(name='one', min=0, command=command).replace(
+                'initial-scale: "0"', f'initial-scale: "{least}"') + pinned
+            return self.home.run('apply', '--wait', '-f', self.write('one.yaml', document), timeout=90)
+
+        self.assertEqual(applied(0, good).returncode, 0)
+        self.assertEqual(applied(0, self.FAILS).returncode, 0)
+        self.assertEqual(self.home.run('wake', 'one', timeout=60).returncode, 3)
+        self.assertEqual(engine_status(self, 'one')['state'], 'failing')
+
+        done = applied(1, good.replace('"python3"', '"python3", "-B"'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('one-00003, starting, without requests: the traffic is one-00001=100', done.stdout)
+        self.assertTrue(done.stdout.endswith('1 of 1 service is ready\n'), done.stdout)
+
+        done = applied(1, self.FAILS.replace('no database', 'no disk'))
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn('one-00004 did not start: it ended with exit code 1: no disk; one-00001 serves; see', done.stderr)
 
     def test_what_still_starts_at_the_timeout_is_3(self):
         self.up_app()
@@ -325,7 +441,7 @@ class Revisions(Case):
         self.assertIn('shop created, revision shop-00001, asleep: the next request starts it',
                       self.apply('["sleep", "600"]', 0))
 
-    def test_a_revision_that_does_not_start_stands_beside_the_one_that_serves(self):
+    def test_a_revision_that_does_not_start_is_listed_beside_the_serving_one(self):
         engine = self.up_app()
         self.apply(f'["python3", "{APP}"]')
         eventually(lambda: engine_status(self, 'shop')['ready'] == 1, 'the first revision is ready')

@@ -8,7 +8,7 @@ import sys
 import unittest
 from urllib.parse import quote
 
-from engine import EngineCase, wait_until
+from engine import CPU_QUOTA, MEMORY_LIMIT, EngineCase, limit_of, wait_until
 from queue_proxy.h2_peers import Client
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -184,6 +184,22 @@ containers: [{{command: [{PROGRAM}]}}]
         self.assertIn('command not found: no-such-program', done.stderr)
 
 
+class Resources(Documents):
+    def test_limits_are_those_of_the_control_group_of_the_program(self):
+        engine = self.up_documents(service(f'''
+containers:
+  - command: [{PROGRAM}]
+    resources: {{limits: {{cpu: 500m, memory: 256Mi}}}}
+'''))
+        self.assertEqual(engine.get().status, 200)
+        program = engine.wait_event('replica', state='ready')['pid']
+        for limit, value in ((CPU_QUOTA, '50000'), (MEMORY_LIMIT, str(256 << 20))):
+            if self.can_limit(limit[0]):
+                self.assertEqual(limit_of(program, *limit), value)
+            else:
+                self.assertIn('accounted', engine.wait_event('warning')['message'])
+
+
 class HealthProbes(Documents):
     def test_a_liveness_probe_that_fails_restarts_the_replica_with_its_cause(self):
         sick = self.home.path / 'sick'
@@ -274,7 +290,7 @@ containers:
         ended = engine.wait_event('replica', state='exited')
         self.assertIn('startup probe failed: sleep did not end in time', ended['why'])
 
-    def test_probes_may_ask_the_health_service_of_grpc(self):
+    def test_probes_may_use_the_health_service_of_grpc(self):
         sick = self.home.path / 'sick'
         engine = self.up_documents(service(f'''
 containers:

@@ -77,6 +77,7 @@ class OtherUsers(DoorCase):
             self.assert_fields(answer, path)
         explained = fetch_as_other(engine.http, f'{ONE}/explain').json()
         self.assertNotIn('keeps_awake', explained)
+        self.assertNotIn('last_failure', explained)
         self.assertIn('keeps_awake', self.ask(engine, f'{ONE}/explain').json())
 
     def test_their_stream_of_events_has_no_line_of_a_replica(self):

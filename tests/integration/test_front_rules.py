@@ -55,6 +55,9 @@ class FrontRules(EngineCase):
         engine = self.up_with({IGNORE: '/healthz'})
         self.assertEqual(engine.get('/cart').status, 200)
         self.assertEqual(engine.get('/healthz').status, 200)
+        awake = self.home.run('explain', 'app', '--awake').stdout
+        self.assertIn('GET /cart', awake)
+        self.assertNotIn('/healthz', awake)
 
         tick = threading.Event()
         stopped = lambda: any(event['state'] == 'stopped' for event in self.replicas(engine))

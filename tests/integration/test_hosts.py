@@ -6,14 +6,14 @@ import unittest
 from engine import EngineCase
 from wire import Reader, connect, request_bytes
 
-# Answers with the request line and the Host it saw.
+# Answers with the request line and the Host it saw, and its service.
 ECHO = '''
 import os
 from http.server import BaseHTTPRequestHandler, HTTPServer
 class Echo(BaseHTTPRequestHandler):
     def do_GET(self):
         body = (self.requestline + "|" + ",".join(self.headers.get_all("Host", []))
-                + "|" + str(self.headers.get("K-Original-Host"))).encode()
+                + "|" + str(self.headers.get("K-Original-Host")) + "|" + os.environ["K_SERVICE"]).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -30,7 +30,7 @@ class Hosts(EngineCase):
         self.engine = self.up('--name', 'app', '--', 'python3', self.write('echo.py', ECHO))
 
     def seen(self, data):
-        """[request line, hosts, K-Original-Host] as the program saw them."""
+        """[request line, hosts, K-Original-Host] as the program saw them, and its service."""
         with connect(self.engine.http) as sock:
             sock.sendall(data)
             answer = Reader(sock).answer()
@@ -39,7 +39,7 @@ class Hosts(EngineCase):
 
     def test_an_original_host_of_a_client_is_dropped(self):
         for headers in ([], [('Connection', 'K-Original-Host')], [('K-Proxy-Request', 'activator')]):
-            _, host, original = self.seen(request_bytes(
+            _, host, original, _ = self.seen(request_bytes(
                 'GET', '/', 'app.localhost', [('K-Original-Host', 'admin.example'), *headers]))
             self.assertEqual((host, original), ('app.localhost', 'None'))
 
@@ -58,7 +58,7 @@ class Hosts(EngineCase):
             self.assertEqual(Reader(sock).answer().json()['name'], 'app')
 
     def test_http_1_0_without_host_reaches_the_only_service(self):
-        line, host, _ = self.seen(b'GET /a HTTP/1.0\r\n\r\n')
+        line, host, *_ = self.seen(b'GET /a HTTP/1.0\r\n\r\n')
         self.assertEqual(line, 'GET /a HTTP/1.1')
         self.assertNotEqual(host, '')
 
@@ -74,6 +74,31 @@ spec:
     spec:
       containers: [{{command: [sleep, "600"]}}]
 '''
+
+
+SHOP = '''apiVersion: serving.knative.dev/v1
+kind: Service
+metadata:
+  name: {name}
+  annotations: {{sluice.dev/hosts: "{hosts}"}}
+spec:
+  template:
+    spec:
+      containers: [{{command: [python3, {echo}]}}]
+'''
+
+
+class PathPrefixes(EngineCase):
+    def test_the_longest_prefix_names_the_service_and_stays_in_the_path(self):
+        echo = self.write('echo.py', ECHO)
+        engine = self.up('-f', self.write('shop.yaml', '---\n'.join(
+            SHOP.format(name=name, hosts=hosts, echo=echo)
+            for name, hosts in (('shop', 'shop.test'), ('cart', 'shop.test/cart, other.test/a')))))
+        for path, service in (('/', 'shop'), ('/cart', 'cart'), ('/cart/7?x=1', 'cart'), ('/cartoon', 'shop')):
+            answer = engine.get(path, host='shop.test')
+            line, *_, seen = answer.body.decode().split('|')
+            self.assertEqual((line, seen), (f'GET {path} HTTP/1.1', service))
+        self.assertEqual(engine.get('/b', host='other.test').status, 404)
 
 
 class ManyHosts(EngineCase):

@@ -11,7 +11,7 @@ import threading
 import unittest
 
 from clients import Clients
-from engine import APP, SLUICE, EngineCase, wait_until
+from engine import APP, CPU_QUOTA, SLUICE, EngineCase, limit_of, wait_until
 from wire import Deadline
 
 TOTAL_MIB = 1024
@@ -55,12 +55,6 @@ class MemoryPressure(EngineCase):
     def machine(self, available=900):
         return Machine(self.home, available)
 
-    def can_throttle(self):
-        """Whether this machine lets us write a CPU quota."""
-        done = self.home.run('doctor')
-        line, = [line for line in done.stdout.splitlines() if ' cgroup ' in line]
-        return line.startswith('ok') and line.rstrip().endswith('cpu')
-
     def metric(self, engine, name):
         answer = engine.get('/_sluice/metrics', host='localhost')
         for line in answer.body.decode().splitlines():
@@ -92,6 +86,40 @@ class MemoryPressure(EngineCase):
         self.assertEqual(status['granted'], 2)
         self.assertNotIn('no memory', status['why'])
         self.assertEqual(engine.stop(), 0)
+
+    def test_a_replica_that_no_room_will_ever_do_for_is_named_everywhere_and_refused_at_once(self):
+        self.machine()
+        engine = self.up_app('--min', '1')
+        engine.wait_status(lambda status: status['ready'] == 1)
+        sentence = 'it needs 99999Gi of memory, and this machine has 1.0Gi'
+        done = self.home.run('up', '-d', '--name', 'vast', '--memory', '99999Gi', '--min', '1', '--', 'python3', APP)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f'service vast is not ready: {sentence}; lower its memory limit', done.stderr)
+        for verb in (('get',), ('top',), ('explain', 'vast')):
+            self.assertIn(sentence, self.home.run(*verb).stdout)
+        answer = engine.get(host='vast.localhost')
+        self.assertEqual((answer.status, answer.body.decode()), (503, f'{sentence}\n'))
+        document = DOCUMENT.format(name='huge', initial=1, app=APP).rstrip() + (
+            '\n          resources: {limits: {memory: 99999Gi}}\n')
+        done = self.home.run('apply', '--wait', '-f', self.write('huge.yaml', document))
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f'service huge is not ready: {sentence}', done.stderr)
+
+    def test_a_service_beyond_the_replicas_of_the_engine_is_refused_with_that(self):
+        self.machine()
+        config = self.write('config.yaml', 'max-replicas: 1\n')
+        engine = self.up_app('--config', config, '--min', '1')
+        engine.wait_status(lambda status: status['ready'] == 1)
+        self.assertEqual(self.home.run('apply', '-f', self.write('d.yaml', DOCUMENT.format(
+            name='d', initial=0, app=APP))).returncode, 0)
+        answer = engine.get(host='d.localhost')
+        sentence = 'max-replicas (1) of this engine run already'
+        self.assertEqual((answer.status, answer.body.decode()), (503, f'{sentence}\n'))
+        done = self.home.run('wake', 'd', '--timeout', '1s')
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(sentence, done.stderr)
+        for verb in (('get',), ('top',), ('explain', 'd')):
+            self.assertIn(sentence, self.home.run(*verb).stdout)
 
     def test_the_first_replica_starts_on_a_full_machine(self):
         self.machine(available=3)
@@ -141,7 +169,7 @@ class MemoryPressure(EngineCase):
 
     def test_a_throttled_replica_gets_no_new_requests_and_its_cpu_back_exactly(self):
         machine = self.machine()
-        writable = self.can_throttle()
+        writable = self.can_limit('cpu')
         engine = self.up_app('--min', '2', '--max', '2')
         engine.wait_status(lambda status: status['ready'] == 2)
         machine.available(70)
@@ -156,7 +184,7 @@ class MemoryPressure(EngineCase):
         self.assertEqual(said['id'], slow['id'])
         self.assertIn('usage', said['why'])
         self.assertIn('(throttled)', self.home.run('get', '-o', 'wide').stdout)
-        self.assertEqual(self.quotas(slow['pid']), ['10003'])
+        self.assertEqual(limit_of(slow['pid'], *CPU_QUOTA), '10003')
         served = {engine.get(f'/?id={n}').body.split()[1] for n in range(40)}
         self.assertNotIn(str(slow['pid']).encode(), served)
         refused = [each for each in engine.events if each['type'] == 'warning']
@@ -164,20 +192,8 @@ class MemoryPressure(EngineCase):
 
         machine.available(900)
         engine.wait_status(lambda s: s['ready'] == 2)
-        self.assertIn(self.quotas(slow['pid']), (['-1'], ['max']))
+        self.assertIn(limit_of(slow['pid'], *CPU_QUOTA), ('-1', 'max'))
         self.assertEqual(engine.stop(), 0)
-
-    def quotas(self, pid):
-        """The CPU quota of the group that the process is in: v1, else v2."""
-        found = []
-        for line in pathlib.Path(f'/proc/{pid}/cgroup').read_text().splitlines():
-            _, controllers, path = line.split(':', 2)
-            file = pathlib.Path(f'/sys/fs/cgroup{path}/cpu.max')
-            if 'cpu' in controllers.split(','):
-                file = pathlib.Path(f'/sys/fs/cgroup/cpu{path}/cpu.cfs_quota_us')
-            if file.exists():
-                found.append(file.read_text().split()[0])
-        return found
 
     def test_replicas_without_load_go_first(self):
         machine = self.machine()

@@ -1,11 +1,13 @@
 """A second `sluice up` adds to the engine that runs; --engine starts another one."""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import unittest
 
-from engine import APP, SLUICE, EngineCase, wait_until
+from engine import APP, BIN, SLUICE, EngineCase, wait_until
 from test_resume import service
 
 
@@ -164,6 +166,25 @@ class Choice(EngineCase):
         self.assertEqual(self.home.run('wake', 'app', '--engine', 'other', timeout=60).returncode, 0)
         self.assertEqual(Session(self, '--engine', 'other', '--', 'python3', APP).names(), ['python3'])
         self.assertEqual(self.home.run('down', '--engine', 'other').returncode, 0)
+
+    def test_shells_complete_services_where_services_belong_and_engines_where_engines_do(self):
+        self.up('--engine', 'house', '--name', 'shop', '--', 'python3', APP)
+        shells = {'bash': 'source <(sluice completion bash); COMP_WORDS=({}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); '
+                          '_sluice; printf "%s\\n" "${{COMPREPLY[@]}}"',
+                  'fish': "sluice completion fish | source; complete -C '{}'"}
+        expected = {'sluice explain ""': 'shop', 'sluice get --engine ""': 'house',
+                    'sluice load -o ""': 'text json', 'sluice load --arrivals ""': 'uniform poisson',
+                    'sluice install --profile ""': 'small standard ha'}
+        environment = {**self.home.environment, 'PATH': f'{BIN}:{os.environ["PATH"]}'}
+        for shell, script in shells.items():
+            if shutil.which(shell) is None:
+                continue
+            for line, words in expected.items():
+                line = line if shell == 'bash' else line.replace('""', '')
+                done = subprocess.run([shell, '-c', script.format(line)], env=environment, capture_output=True,
+                                      text=True, timeout=30)
+                offered = sorted(each.split('\t')[0] for each in done.stdout.splitlines())
+                self.assertEqual(offered, sorted(words.split()), (shell, line, done.stderr))
 
     def test_flags_of_a_start_are_refused_beside_an_engine_that_has_others(self):
         engine = self.up_app()

@@ -1,5 +1,6 @@
 """What replicas print and what was decided: how it is kept, bounded, read, and named when lost."""
 
+import json
 import os
 import pathlib
 import re
@@ -64,6 +65,9 @@ class Logs(OutputCase):
         previous = self.texts('app', '--previous')
         self.assertIn('one', previous)
         self.assertNotIn('two', previous)
+        replica = engine.status()['replicas'][0]['id']
+        self.assert_refuses(1, 'named nope', f'replicas there now: {replica}',
+                            arguments=['logs', 'app', '--replica', 'nope'])
 
     def test_since_chooses_lines_by_time(self):
         engine = self.up_printing()
@@ -123,15 +127,18 @@ class Logs(OutputCase):
         engine = self.up_printing()
         self.print_text(engine, 'one')
         self.wait_text('one', 'app')
-        with subprocess.Popen([SLUICE, 'logs', 'app', '-f'], env=self.home.environment, text=True,
-                              stdout=subprocess.PIPE) as follower:
-            self.addCleanup(follower.kill)
-            while not follower.stdout.readline().endswith('| one\n'):
-                pass
-            self.print_text(engine, 'two\x07')
-            line = LINE.fullmatch(follower.stdout.readline().rstrip('\n'))
-            self.assertEqual(line.groups()[1:], ('app-00001-1', '1', 'two?'))
-            follower.kill()
+        for name in ('app', 'app-00001'):
+            with subprocess.Popen([SLUICE, 'logs', name, '-f'], env=self.home.environment, text=True,
+                                  stdout=subprocess.PIPE) as follower:
+                self.addCleanup(follower.kill)
+                while not follower.stdout.readline().endswith('| one\n'):
+                    pass
+                self.print_text(engine, f'two\x07{name}')
+                while not (line := follower.stdout.readline()).endswith(f'two?{name}\n'):
+                    pass
+                line = LINE.fullmatch(line.rstrip('\n'))
+                self.assertEqual(line.groups()[1:], ('app-00001-1', '1', f'two?{name}'))
+                follower.kill()
 
 
 class FullDisk(OutputCase):
@@ -177,6 +184,27 @@ class FullDisk(OutputCase):
                    'the history')
         self.assertRegex(self.home.run('history', 'app').stdout,
                          r'decisions from \S+ to \S+ were not kept: file too large\n')
+
+    def test_what_cannot_be_kept_is_refused_and_changes_nothing(self):
+        engine = self.up_printing()
+        path = self.write('shop.yaml', SERVICE.format(app=APP))
+        changes = (('spec of shop', ('apply', '-f', path)), ('spec of late', ('up', '-d', '--name', 'late', '--', 'python3', APP)),
+                   ('traffic of app', ('traffic', 'app', '--tag', 'app-00001=stable')))
+        self.limit(engine, 0)
+        for what, arguments in changes:
+            self.assert_refuses(1, f'cannot keep the {what}: ', 'File too large; make the directory writable',
+                                arguments=arguments)
+        self.assertEqual([each['name'] for each in json.loads(self.home.run('get', '-o', 'json').stdout)], ['app'])
+        self.assertEqual(json.loads(self.home.run('revisions', 'app', '-o', 'json').stdout)[0]['tags'], [])
+
+        self.limit(engine, resource.RLIM_INFINITY)
+        for _, arguments in changes:
+            done = self.home.run(*arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(engine.stop(), 0)
+        self.up('--name', 'app')
+        self.assertEqual(len(json.loads(self.home.run('get', '-o', 'json').stdout)), 3)
+        self.assertEqual(json.loads(self.home.run('revisions', 'app', '-o', 'json').stdout)[0]['tags'], ['stable'])
 
     def test_the_log_of_a_detached_engine_is_bounded(self):
         done = self.home.run('up', '-d', '--http', '127.0.0.1:0', '--', 'python3', APP)

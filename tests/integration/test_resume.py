@@ -77,6 +77,24 @@ class Resume(ResumeCase):
         wait_until(lambda: self.services()['file'] == 'file-00004', 10, 'the file is watched again')
         self.assertIn('revision applied-00003', self.apply('applied', 3).stdout)
 
+    def test_what_is_invalid_or_gone_blocks_no_start_and_is_named(self):
+        watched = self.home.path / 'watched'
+        watched.mkdir()
+        (watched / 'good.yaml').write_text(service('good'))
+        (watched / 'bad.yaml').write_text(service('bad').replace('command', 'comand'))
+        engine = self.up('--name', 'all', '-f', str(watched))
+        self.assertEqual(self.services(), {'good': 'good-00001'})
+        self.assertIn('bad.yaml:', engine.wait_event('error')['message'])
+        (watched / 'bad.yaml').write_text(service('bad'))
+        wait_until(lambda: 'bad' in self.services(), 10, 'the file was corrected')
+        self.assertEqual(engine.stop(), 0)
+
+        shutil.rmtree(watched)
+        done = self.home.run('up', '-d', '--name', 'all', '--http', '127.0.0.1:0')
+        self.addCleanup(self.home.run, 'down')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f'warning: {watched} is gone; its services are not resumed', done.stderr)
+
     def test_a_unit_of_an_init_system_has_everything_back(self):
         watched = self.home.path / 'services'
         watched.mkdir()
@@ -92,8 +110,11 @@ class Resume(ResumeCase):
     def test_a_command_is_resumed_by_its_name(self):
         engine = self.up_app('--name', 'shop')
         first = engine.http
+        self.assertEqual(engine.get(host='shop.localhost').status, 200)
         self.assertEqual(engine.stop(), 0)
         engine = self.up('--name', 'shop', http=first)
+        self.assertIn('cold start', self.home.run('explain', 'shop', '--last-cold-start').stdout)
+        self.assertNotIn('no cold start', self.home.run('explain', 'shop', '--last-cold-start').stdout)
         self.assertEqual(self.services(), {'shop': 'shop-00001'})
         self.assertEqual(engine.get(host='shop.localhost').status, 200)
         self.assert_refuses(69, 'already running', str(engine.pid), arguments=['up', '--name', 'shop'])
@@ -123,7 +144,9 @@ class Resume(ResumeCase):
         self.assertEqual(self.services(), {'app': 'app-00001'})
 
     def test_nothing_to_resume_is_2_with_the_three_forms(self):
-        self.assert_refuses(2, 'sluice up -f', '--demo', arguments=['up', '--name', 'nothing'])
+        self.assertEqual(self.up_app('--name', 'shop').stop(), 0)
+        self.assert_refuses(2, 'engine nothing has nothing to resume; others have: shop', 'sluice up -f', '--demo',
+                            arguments=['up', '--name', 'nothing'])
 
     def test_an_engine_that_has_run_is_started_beside_another(self):
         self.assertEqual(self.up_app('--name', 'shop').stop(), 0)
@@ -178,12 +201,27 @@ class Owners(ResumeCase):
         self.assertIn('env VERSION: ', self.apply('ver', 9, 0, '--write', '--dry-run').stdout)
         self.assertEqual((self.home.path / 'all.yaml').read_text(), text)
 
+        self.assertIn('service new is defined in no watched file', self.apply('new', 1, 1, '--write').stderr)
         done = self.apply('ver', 9, 0, '--write')
 
         self.assertIn(f'ver configured, revision ver-00002, in {path}', done.stdout)
         self.assertEqual((self.home.path / 'all.yaml').read_text(), text.replace(service('ver'), service('ver', 9)))
         self.assertEqual((self.home.path / 'all.yaml').stat().st_mode & 0o777, 0o640)
         self.assertEqual(self.services(), {'one': 'one-00001', 'ver': 'ver-00002', 'two': 'two-00001'})
+
+    def test_apply_of_a_directory_applies_its_files(self):
+        self.up('--name', 'engine', '-f', self.write('other.yaml', service('other')))
+        directory = self.home.path / 'many'
+        directory.mkdir()
+        self.assert_refuses(78, 'many has no *.yaml and no *.yml', arguments=('apply', '-f', 'many'))
+        self.assert_refuses(78, 'cannot read none: No such file or directory', arguments=('apply', '-f', 'none'))
+        for name in ('one', 'two'):
+            (directory / f'{name}.yaml').write_text(service(name), encoding='utf-8')
+        (directory / 'note.txt').write_text('no service', encoding='utf-8')
+        done = self.home.run('apply', '-f', 'many')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('one created', done.stdout)
+        self.assertIn('two created', done.stdout)
 
     def test_apply_of_the_document_in_the_file_changes_nothing(self):
         path = self.write('ver.yaml', service('ver'))

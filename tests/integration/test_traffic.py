@@ -124,6 +124,58 @@ class Split(TrafficCase):
         engine.wait_status(lambda status: status['state'] == 'asleep', service='app-00001')
         self.assertEqual(engine.status()['ready'], 1)
 
+    def test_a_verb_takes_the_name_of_any_revision_that_runs(self):
+        self.up_with(2)
+        for name in ('app', 'app-00002'):
+            self.assertEqual(self.home.run('wake', name).returncode, 0)
+        self.assertIn('revision app-00002', self.home.run('explain', 'app-00002').stdout)
+        self.assertIn('app-00002', self.home.run('history', 'engine/app-00002').stdout)
+        self.assertIn('app-00002', self.home.run('get', 'app-00002').stdout)
+        self.assertEqual(self.home.run('logs', 'app-00001').returncode, 0)
+        self.assert_refuses(1, 'revision app-00001 of service app does not run', 'sluice traffic app app-00001=100',
+                            arguments=('wake', 'app-00001'))
+        self.assert_refuses(1, 'service app has no revision app-00003', arguments=('logs', 'app-00003'))
+        self.assert_refuses(1, 'app-00002 is a revision of service app; name the service',
+                            arguments=('delete', 'app-00002'))
+
+    def test_a_service_hides_no_revision_of_its_name_that_has_requests_already(self):
+        engine = self.up_with(2)
+        self.divide()
+        self.apply_namesake()
+        self.check_namesake(engine)
+
+    def test_a_revision_that_gets_requests_hides_no_service_of_its_name(self):
+        engine = self.up_with(2)
+        self.apply_namesake()
+        self.divide()
+        self.check_namesake(engine)
+
+    def divide(self):
+        self.traffic('app-00001=50,@latest=50')
+
+    def apply_namesake(self):
+        path = self.write('namesake.yaml', self.other().replace('name: other', 'name: app-00001'))
+        self.assertEqual(self.home.run('apply', '-f', path).returncode, 0)
+
+    def check_namesake(self, engine):
+        """The service app-00001 has its name, and the revision of app has one of its own."""
+        self.ask(engine, 2, 'app-00001.localhost')
+        self.ask(engine, 2)
+        self.assertEqual((self.served('other'), self.served(1), self.served(2)), (2, 1, 1))
+        shown = json.loads(self.home.run('get', 'app-00001', '-o', 'json').stdout)
+        self.assertEqual([each['id'] for each in shown['replicas']], ['app-00001-00001-1'])
+        told = [self.home.run(*words).stdout for words in (
+            ('explain', 'app-00001'), ('explain', 'app:app-00001'), ('get', 'app-00001', '-o', 'yaml'),
+            ('get', 'app:app-00001', '-o', 'yaml'))]
+        for text, word in zip(told, ('revision app-00001-00001,', 'revision app-00001,', str(self.journal('other')),
+                                     str(self.journal(1)))):
+            self.assertIn(word, text)
+        self.assertEqual(self.home.run('get', '-o', 'yaml').returncode, 0)
+
+        self.assertEqual(self.home.run('delete', 'app-00001').returncode, 0)
+        self.assertIn('revision app-00001,', self.home.run('explain', 'app-00001').stdout)
+        self.ask(engine, 2)
+
     def test_the_only_service_of_an_engine_is_divided_under_the_name_of_the_machine_too(self):
         engine = self.up('-f', self.write('app.yaml', self.document(1)))
         self.assertEqual(self.home.run('apply', '--write', '-f', self.write('next.yaml', self.document(2))).returncode, 0)
@@ -222,7 +274,7 @@ class Again(TrafficCase):
         self.apply(3)
         self.assertEqual(self.shares()['app-00001'], (100, []))
         done = self.apply(3, '  traffic: [{latestRevision: true, percent: 100}]\n')
-        self.assertIn('traffic:  -> @latest=100', done.stdout)
+        self.assertIn('traffic: app-00001=100 -> @latest=100', done.stdout)
         self.assertEqual(self.shares()['app-00003'], (100, []))
 
     def test_a_command_under_a_name_whose_traffic_is_pinned_is_warned_of(self):

@@ -80,7 +80,7 @@ class Rows(unittest.TestCase):
         there = [(reference, row) for reference, row, _ in table()]
         wanted = {(reference, row) for reference, rows in ROWS.items()
                   for some in rows.split(', ') for row in numbers_of(some)}
-        self.assertEqual([row for row in set(there) if there.count(row) > 1], [], 'rows that stand twice')
+        self.assertEqual([row for row in set(there) if there.count(row) > 1], [], 'rows that occur twice')
         self.assertEqual(wanted - set(there), set(), 'rows without a test')
         self.assertEqual(set(there) - wanted, set(), 'rows that the references do not have')
         self.assertEqual([row for *row, tests in table() if not tests], [])

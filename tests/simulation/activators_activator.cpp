@@ -31,9 +31,9 @@ std::int32_t depth_for(const ActivatorsWorld& world, const proto::RevisionState&
 }  // namespace
 
 // The activator's end of a stream.
-class ActivatorProgram::Line final : public activator::AutoscalerLine {
+class SimActivator::Line final : public activator::AutoscalerLine {
  public:
-  explicit Line(ActivatorProgram& program) : program_(program) {}
+  explicit Line(SimActivator& program) : program_(program) {}
 
   void start() override { program_.dial(); }
 
@@ -53,13 +53,13 @@ class ActivatorProgram::Line final : public activator::AutoscalerLine {
   [[nodiscard]] const std::string& target() const override { return target_; }
 
  private:
-  ActivatorProgram& program_;
+  SimActivator& program_;
   std::string target_ = "autoscaler";
 };
 
-class ActivatorProgram::Dialler final : public activator::AutoscalerDialler {
+class SimActivator::Dialler final : public activator::AutoscalerDialler {
  public:
-  explicit Dialler(ActivatorProgram& program) : program_(program) {}
+  explicit Dialler(SimActivator& program) : program_(program) {}
 
   [[nodiscard]] Result<std::unique_ptr<activator::AutoscalerLine>, Problem> dial(
       const std::string& /*target*/, activator::AutoscalerLine::Events events) override {
@@ -68,13 +68,13 @@ class ActivatorProgram::Dialler final : public activator::AutoscalerDialler {
   }
 
  private:
-  ActivatorProgram& program_;
+  SimActivator& program_;
 };
 
 // Knative's form: what is reported goes out as batches, and nothing comes back.
-class ActivatorProgram::SocketPeer final : public activator::AutoscalerPeer {
+class SimActivator::SocketPeer final : public activator::AutoscalerPeer {
  public:
-  explicit SocketPeer(ActivatorProgram& program) : program_(program) {}
+  explicit SocketPeer(SimActivator& program) : program_(program) {}
 
   void start() override { program_.dial(); }
 
@@ -109,10 +109,10 @@ class ActivatorProgram::SocketPeer final : public activator::AutoscalerPeer {
     program_.wire_->send(batch);
   }
 
-  ActivatorProgram& program_;
+  SimActivator& program_;
 };
 
-ActivatorProgram::Engine::Engine(ActivatorProgram& program)
+SimActivator::Engine::Engine(SimActivator& program)
     : loop{program.scene_.timeline.time()},
       asker{program.scene_, program.platform_},
       front{io, loop, book, program, {.queues = {.waiting_max = program.scene_.world.queue_total}}},
@@ -133,7 +133,7 @@ ActivatorProgram::Engine::Engine(ActivatorProgram& program)
   book.set_own({address_of(program.identity_.address)});
 }
 
-ActivatorProgram::ActivatorProgram(Scene& scene, Platform& platform, Identity identity, Dial dial)
+SimActivator::SimActivator(Scene& scene, Platform& platform, Identity identity, Dial dial)
     : scene_(scene),
       platform_(platform),
       identity_(std::move(identity)),
@@ -152,9 +152,9 @@ ActivatorProgram::ActivatorProgram(Scene& scene, Platform& platform, Identity id
   engine_->desk.start(*engine_->peer, now() + phase, {});
 }
 
-ActivatorProgram::~ActivatorProgram() = default;
+SimActivator::~SimActivator() = default;
 
-std::unique_ptr<activator::AutoscalerPeer> ActivatorProgram::make_peer() {
+std::unique_ptr<activator::AutoscalerPeer> SimActivator::make_peer() {
   if (scene_.world.websocket) return std::make_unique<SocketPeer>(*this);
   auto stream = activator::AutoscalerStream::make(
       *engine_->dialler, engine_->log,
@@ -167,12 +167,12 @@ std::unique_ptr<activator::AutoscalerPeer> ActivatorProgram::make_peer() {
   return std::move(*stream);
 }
 
-ActivatorProgram::Door& ActivatorProgram::door_of(RevisionHandle revision) {
+SimActivator::Door& SimActivator::door_of(RevisionHandle revision) {
   return *std::find_if(doors_.begin(), doors_.end(),
                        [revision](const Door& door) { return door.handle == revision; });
 }
 
-void ActivatorProgram::drain() {
+void SimActivator::drain() {
   if (std::exchange(draining_, true)) return;
   scene_.timeline.after(scene_.timeline.draw(kDrainQuiet), [this] {
     accepts_ = false;
@@ -180,7 +180,7 @@ void ActivatorProgram::drain() {
   });
 }
 
-void ActivatorProgram::leave_if_drained() {
+void SimActivator::leave_if_drained() {
   if (!calls_.empty()) {
     return scene_.timeline.after(milliseconds{50}, [this] { leave_if_drained(); });
   }
@@ -189,7 +189,7 @@ void ActivatorProgram::leave_if_drained() {
   if (wire_ != nullptr) std::exchange(wire_, nullptr)->close_by_activator();
 }
 
-void ActivatorProgram::jump(Duration by) {
+void SimActivator::jump(Duration by) {
   ahead_ += by;
   for (const Door& door : doors_) scene_.ledger.set_clock(door.book, ahead_);
   engine_->loop.jump(by);
@@ -197,11 +197,11 @@ void ActivatorProgram::jump(Duration by) {
 
 // --- files ---
 
-void ActivatorProgram::read_pods(std::size_t revision) {
+void SimActivator::read_pods(std::size_t revision) {
   if (alive()) engine_->book.on_revision(revision_file(scene_.world, platform_, revision));
 }
 
-void ActivatorProgram::read_activators() {
+void SimActivator::read_activators() {
   if (!alive()) return;
   std::vector<std::string> all = platform_.activators();
   std::sort(all.begin(), all.end());
@@ -212,7 +212,7 @@ void ActivatorProgram::read_activators() {
 
 // --- requests ---
 
-void ActivatorProgram::arrive(std::size_t revision) {
+void SimActivator::arrive(std::size_t revision) {
   auto call = std::make_unique<SimulatedCall>(
       SimulatedCall::Place{scene_, platform_, engine_->front, *this}, doors_[revision].book,
       Platform::id(revision).name);
@@ -221,27 +221,27 @@ void ActivatorProgram::arrive(std::size_t revision) {
   arrived.begin();
 }
 
-void ActivatorProgram::gone(Ledger::Request request) {
+void SimActivator::gone(Ledger::Request request) {
   calls_.erase(request);
 }
 
 // The more revisions share the last quarter, the less each gets (QueueBudget).
-bool ActivatorProgram::queues_full() const {
+bool SimActivator::queues_full() const {
   return 4 * (engine_->front.queued().waiting() + 1) > 3 * scene_.world.queue_total;
 }
 
-void ActivatorProgram::on_poke(RevisionHandle revision, const RevisionStat& stat) {
+void SimActivator::on_poke(RevisionHandle revision, const RevisionStat& stat) {
   engine_->desk.poke(revision, stat);
 }
 
-void ActivatorProgram::on_pod_refused(RevisionHandle revision, const PodId& pod,
-                                      activator::PodRefusal refusal) {
+void SimActivator::on_pod_refused(RevisionHandle revision, const PodId& pod,
+                                  activator::PodRefusal refusal) {
   engine_->prober.refused(revision, pod, refusal);
 }
 
 // --- the wire ---
 
-void ActivatorProgram::dial() {
+void SimActivator::dial() {
   if (!alive()) return;
   wire_ = dial_(*this);
   if (wire_ == nullptr) {
@@ -252,37 +252,37 @@ void ActivatorProgram::dial() {
   if (events_.on_connected) events_.on_connected();
 }
 
-void ActivatorProgram::dial_later() {
+void SimActivator::dial_later() {
   scene_.timeline.after(scene_.timeline.draw(kBackOff), [this] { dial(); });
 }
 
-void ActivatorProgram::lost(Wire& wire) {
+void SimActivator::lost(Wire& wire) {
   if (!alive() || wire_ != &wire) return;
   wire_ = nullptr;
   if (events_.on_closed) events_.on_closed({rpc::Code::unavailable, "the wire is over"}, true);
   dial_later();
 }
 
-void ActivatorProgram::received(Wire& wire, proto::AutoscalerMessage message) {
+void SimActivator::received(Wire& wire, proto::AutoscalerMessage message) {
   if (alive() && wire_ == &wire) events_.on_message(std::move(message));
 }
 
-void ActivatorProgram::writable(Wire& wire) {
+void SimActivator::writable(Wire& wire) {
   if (alive() && wire_ == &wire && events_.on_writable) events_.on_writable();
 }
 
-bool ActivatorProgram::linked() const {
+bool SimActivator::linked() const {
   return wire_ != nullptr && wire_->sound() && engine_->peer->reachable();
 }
 
-void ActivatorProgram::forget(const RevisionId& revision) {
+void SimActivator::forget(const RevisionId& revision) {
   Door& door = doors_[*platform_.index_of(revision)];
   door.avoid.clear();
   scene_.ledger.set_depth(door.book, scene_.world.queue_depth, false);
   engine_->desk.forget(revision);
 }
 
-void ActivatorProgram::put_in_force(const proto::RevisionState& state) {
+void SimActivator::put_in_force(const proto::RevisionState& state) {
   Door& door = doors_[*platform_.index_of(state.revision)];
   door.avoid = {state.avoid.begin(), state.avoid.end()};
   scene_.watch.in_force(run_name(), state.revision, state.version);

@@ -32,7 +32,7 @@ namespace sluice::simulation {
 
 /// The world around one run of an activator: it starts what the program runs, reads the files for
 /// it, dials the autoscaler, brings it requests, and books what becomes of them.
-class ActivatorProgram final : private activator::FrontOwner, private CallOwner {
+class SimActivator final : private activator::FrontOwner, private CallOwner {
  public:
   struct Identity {
     std::string name;
@@ -40,11 +40,11 @@ class ActivatorProgram final : private activator::FrontOwner, private CallOwner 
   };
 
   /// Opens a wire to the running autoscaler; null when none runs.
-  using Dial = std::function<Wire*(ActivatorProgram&)>;
+  using Dial = std::function<Wire*(SimActivator&)>;
 
   /// Starts: the files are read as they are. The rest outlives this.
-  ActivatorProgram(Scene& scene, Platform& platform, Identity identity, Dial dial);
-  ~ActivatorProgram() override;
+  SimActivator(Scene& scene, Platform& platform, Identity identity, Dial dial);
+  ~SimActivator() override;
 
   [[nodiscard]] const Identity& identity() const { return identity_; }
 
@@ -120,7 +120,7 @@ class ActivatorProgram final : private activator::FrontOwner, private CallOwner 
 
   // What the program `activator` is made of, over simulated seams.
   struct Engine {
-    explicit Engine(ActivatorProgram& program);
+    explicit Engine(SimActivator& program);
 
     boost::asio::io_context io;  // of the pools; no connection is ever made
     ManualLoop loop;

@@ -6,7 +6,7 @@
 
 namespace sluice::simulation {
 
-AutoscalerProgram::Engine::Engine(AutoscalerProgram& program, TimePoint first)
+SimAutoscaler::Engine::Engine(SimAutoscaler& program, TimePoint first)
     : loop{program.scene_.timeline.time()},
       random{program.scene_.world.seed},
       hub{{.autoscaler = "autoscaler-0", .version = "1"},
@@ -30,7 +30,7 @@ AutoscalerProgram::Engine::Engine(AutoscalerProgram& program, TimePoint first)
       streams{loop, log, hub,
               [&program](const autoscaler::ActivatorHub::Heard& heard) { program.heard(heard); }} {}
 
-AutoscalerProgram::AutoscalerProgram(Scene& scene, Platform& platform, Choosers choosers)
+SimAutoscaler::SimAutoscaler(Scene& scene, Platform& platform, Choosers choosers)
     : scene_(scene),
       platform_(platform),
       choosers_(std::move(choosers)),
@@ -45,26 +45,26 @@ AutoscalerProgram::AutoscalerProgram(Scene& scene, Platform& platform, Choosers 
 }
 
 // A step back resets the age of messages; a jump forward ages them.
-void AutoscalerProgram::jump(Duration by) {
+void SimAutoscaler::jump(Duration by) {
   engine_->loop.jump(by);
   if (by > Duration{0}) return;
   started_ += by;
   for (auto& [activator, heard] : heard_) heard += by;
 }
 
-void AutoscalerProgram::kill() {
+void SimAutoscaler::kill() {
   engine_.reset();
   for (Wire* wire : std::exchange(sockets_, {})) wire->close_by_autoscaler();
 }
 
-void AutoscalerProgram::read_pods(std::size_t index) {
+void SimAutoscaler::read_pods(std::size_t index) {
   if (!alive()) return;
   for (const PodLine& line : platform_.pods(index)) dests_[line.name] = line.dest;
   engine_->fleet.on_revision(revision_file(scene_.world, platform_, index));
 }
 
 // One that does not act bounds nothing.
-void AutoscalerProgram::read_room() {
+void SimAutoscaler::read_room() {
   proto::NodeReport report;
   report.node = "node";
   report.sequence = ++room_reports_;
@@ -75,11 +75,11 @@ void AutoscalerProgram::read_room() {
 
 // --- wires ---
 
-std::size_t AutoscalerProgram::connected() const {
+std::size_t SimAutoscaler::connected() const {
   return scene_.world.websocket ? sockets_.size() : engine_->hub.connected();
 }
 
-bool AutoscalerProgram::opened(Wire& wire) {
+bool SimAutoscaler::opened(Wire& wire) {
   if (!alive()) return false;
   if (scene_.world.websocket) {
     sockets_.push_back(&wire);
@@ -89,29 +89,29 @@ bool AutoscalerProgram::opened(Wire& wire) {
   return true;
 }
 
-void AutoscalerProgram::closed(Wire& wire) {
+void SimAutoscaler::closed(Wire& wire) {
   std::erase(sockets_, &wire);
 }
 
-void AutoscalerProgram::received(Wire& wire, proto::ActivatorMessage message) {
+void SimAutoscaler::received(Wire& wire, proto::ActivatorMessage message) {
   if (!alive()) return;
   heard_[&wire.activator()] = now();
   wire.tell_autoscaler(std::move(message));
 }
 
-void AutoscalerProgram::heard(const autoscaler::ActivatorHub::Heard& heard) {
+void SimAutoscaler::heard(const autoscaler::ActivatorHub::Heard& heard) {
   const bool deaf = scene_.world.mutant == Mutant::deaf_autoscaler;
   engine_->fleet.heard(deaf ? autoscaler::ActivatorHub::Heard{.applied = heard.applied} : heard);
 }
 
-void AutoscalerProgram::received(const std::vector<proto::StatMessage>& batch) {
+void SimAutoscaler::received(const std::vector<proto::StatMessage>& batch) {
   if (alive() && scene_.world.mutant != Mutant::deaf_autoscaler) engine_->fleet.pushed(batch);
 }
 
 // --- orders ---
 
-void AutoscalerProgram::ordered(std::size_t index, const std::optional<ScaleLine>& before,
-                                const ScaleLine& now) {
+void SimAutoscaler::ordered(std::size_t index, const std::optional<ScaleLine>& before,
+                            const ScaleLine& now) {
   const RevisionId id = Platform::id(index);
   scene_.watch.decided(id, state(index)->version);
   scene_.watch.scaled(id, before.value_or(ScaleLine{}).replicas, now.replicas, connected());
@@ -122,7 +122,7 @@ void AutoscalerProgram::ordered(std::size_t index, const std::optional<ScaleLine
   }
 }
 
-void AutoscalerProgram::check_removal(std::size_t index, const std::string& pod) {
+void SimAutoscaler::check_removal(std::size_t index, const std::string& pod) {
   if (scene_.world.websocket) return;  // no activator confirms anything there
   std::vector<ScaleWatch::Chooser> choosers;
   for (const Living& one : choosers_(index, dests_.at(pod))) {

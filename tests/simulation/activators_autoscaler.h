@@ -31,11 +31,11 @@ namespace sluice::simulation {
 
 /// The world around one run of the autoscaler: it starts the engine that the program runs, reads
 /// the files for it, carries its wires, and notes whatever it orders.
-class AutoscalerProgram {
+class SimAutoscaler {
  public:
   /// A running activator, as far as it chooses pods of a revision.
   struct Living {
-    const ActivatorProgram* program = nullptr;
+    const SimActivator* program = nullptr;
     std::string name;
     TimePoint started;    ///< true time
     bool avoids = false;  ///< the pod that was asked about
@@ -45,7 +45,7 @@ class AutoscalerProgram {
       std::function<std::vector<Living>(std::size_t revision, const std::string& dest)>;
 
   /// Starts: the files are read as they are. The rest outlives this.
-  AutoscalerProgram(Scene& scene, Platform& platform, Choosers choosers);
+  SimAutoscaler(Scene& scene, Platform& platform, Choosers choosers);
 
   /// SIGKILL.
   void kill();
@@ -76,7 +76,7 @@ class AutoscalerProgram {
  private:
   // What the program `autoscaler` is made of, over simulated seams.
   struct Engine {
-    Engine(AutoscalerProgram& program, TimePoint first);
+    Engine(SimAutoscaler& program, TimePoint first);
 
     ManualLoop loop;
     log::Logger log{"autoscaler", log::Severity::error};
@@ -104,11 +104,11 @@ class AutoscalerProgram {
   Scene& scene_;
   Platform& platform_;
   Choosers choosers_;
-  TimePoint born_;                                      // true
-  TimePoint started_;                                   // by its clock
-  std::map<const ActivatorProgram*, TimePoint> heard_;  // by its clock
-  std::map<std::string, std::string> dests_;            // of the pods that it has read of, by name
-  std::vector<Wire*> sockets_;                          // in the WebSocket form
+  TimePoint born_;                                  // true
+  TimePoint started_;                               // by its clock
+  std::map<const SimActivator*, TimePoint> heard_;  // by its clock
+  std::map<std::string, std::string> dests_;        // of the pods that it has read of, by name
+  std::vector<Wire*> sockets_;                      // in the WebSocket form
   std::uint64_t room_reports_ = 0;
   std::unique_ptr<Engine> engine_;  // null: killed
 };

@@ -34,16 +34,16 @@ class Run {
  private:
   void set_up();
   void start_autoscaler();
-  void start_activator(ActivatorProgram::Identity identity);
-  [[nodiscard]] Wire* dial(ActivatorProgram& activator);
-  [[nodiscard]] std::vector<AutoscalerProgram::Living> choosers(std::size_t revision,
-                                                                const std::string& dest) const;
+  void start_activator(SimActivator::Identity identity);
+  [[nodiscard]] Wire* dial(SimActivator& activator);
+  [[nodiscard]] std::vector<SimAutoscaler::Living> choosers(std::size_t revision,
+                                                            const std::string& dest) const;
   void files_changed(std::size_t revision);
   void arrivals(std::size_t revision, bool arrives);
   void trouble();
   void trouble_wires(double share);
   void trouble_activators(double share);
-  void retire(ActivatorProgram& activator);
+  void retire(SimActivator& activator);
   void look();
   void check_stranded();
   [[nodiscard]] std::uint64_t wanted() const;
@@ -52,14 +52,14 @@ class Run {
   void check_rest();
   [[nodiscard]] bool broken();
   void account();
-  [[nodiscard]] std::vector<ActivatorProgram*> activators(bool only_staying) const;
+  [[nodiscard]] std::vector<SimActivator*> activators(bool only_staying) const;
 
   Scene scene_;
   Platform platform_;
-  std::vector<std::unique_ptr<ActivatorProgram>> activators_;  // all there ever were
-  std::vector<std::unique_ptr<Wire>> wires_;                   // outlive the lines over them
-  std::vector<std::unique_ptr<AutoscalerProgram>> autoscalers_;
-  AutoscalerProgram* autoscaler_ = nullptr;  // null while it is down
+  std::vector<std::unique_ptr<SimActivator>> activators_;  // all there ever were
+  std::vector<std::unique_ptr<Wire>> wires_;               // outlive the lines over them
+  std::vector<std::unique_ptr<SimAutoscaler>> autoscalers_;
+  SimAutoscaler* autoscaler_ = nullptr;  // null while it is down
   std::uint64_t names_ = 0;
   int looks_at_rest_ = 0;
 };
@@ -81,7 +81,7 @@ ActivatorsOutcome Run::play() {
 void Run::set_up() {
   platform_.on_pods = [this](std::size_t revision) { files_changed(revision); };
   platform_.on_activators = [this] {
-    for (ActivatorProgram* activator : activators(false)) {
+    for (SimActivator* activator : activators(false)) {
       scene_.timeline.after(platform_.file_delay(), [activator] { activator->read_activators(); });
     }
   };
@@ -98,7 +98,7 @@ void Run::set_up() {
 }
 
 void Run::files_changed(std::size_t revision) {
-  for (ActivatorProgram* activator : activators(false)) {
+  for (SimActivator* activator : activators(false)) {
     scene_.timeline.after(platform_.file_delay(),
                           [activator, revision] { activator->read_pods(revision); });
   }
@@ -108,30 +108,30 @@ void Run::files_changed(std::size_t revision) {
 }
 
 void Run::start_autoscaler() {
-  autoscalers_.push_back(std::make_unique<AutoscalerProgram>(
+  autoscalers_.push_back(std::make_unique<SimAutoscaler>(
       scene_, platform_,
       [this](std::size_t revision, const std::string& dest) { return choosers(revision, dest); }));
   autoscaler_ = autoscalers_.back().get();
 }
 
-void Run::start_activator(ActivatorProgram::Identity identity) {
+void Run::start_activator(SimActivator::Identity identity) {
   const std::string address = identity.address;
-  activators_.push_back(std::make_unique<ActivatorProgram>(
-      scene_, platform_, std::move(identity),
-      [this](ActivatorProgram& activator) { return dial(activator); }));
+  activators_.push_back(
+      std::make_unique<SimActivator>(scene_, platform_, std::move(identity),
+                                     [this](SimActivator& activator) { return dial(activator); }));
   platform_.list_activator(address, true);
 }
 
-Wire* Run::dial(ActivatorProgram& activator) {
+Wire* Run::dial(SimActivator& activator) {
   if (autoscaler_ == nullptr) return nullptr;
   wires_.push_back(std::make_unique<Wire>(scene_, activator, *autoscaler_));
   return wires_.back()->open() ? wires_.back().get() : nullptr;
 }
 
-std::vector<AutoscalerProgram::Living> Run::choosers(std::size_t revision,
-                                                     const std::string& dest) const {
-  std::vector<AutoscalerProgram::Living> all;
-  for (const ActivatorProgram* activator : activators(false)) {
+std::vector<SimAutoscaler::Living> Run::choosers(std::size_t revision,
+                                                 const std::string& dest) const {
+  std::vector<SimAutoscaler::Living> all;
+  for (const SimActivator* activator : activators(false)) {
     all.push_back({.program = activator,
                    .name = activator->identity().name,
                    .started = activator->started(),
@@ -140,8 +140,8 @@ std::vector<AutoscalerProgram::Living> Run::choosers(std::size_t revision,
   return all;
 }
 
-std::vector<ActivatorProgram*> Run::activators(bool only_staying) const {
-  std::vector<ActivatorProgram*> all;
+std::vector<SimActivator*> Run::activators(bool only_staying) const {
+  std::vector<SimActivator*> all;
   for (const auto& activator : activators_) {
     if (activator->alive() && !(only_staying && activator->draining())) {
       all.push_back(activator.get());
@@ -156,8 +156,8 @@ void Run::arrivals(std::size_t revision, bool arrives) {
   const Duration since = scene_.timeline.since_start();
   if (since >= scene_.world.length) return;
   if (arrives) {
-    std::vector<ActivatorProgram*> open = activators(false);
-    std::erase_if(open, [](const ActivatorProgram* one) { return !one->accepts(); });
+    std::vector<SimActivator*> open = activators(false);
+    std::erase_if(open, [](const SimActivator* one) { return !one->accepts(); });
     open[scene_.timeline.below(open.size())]->arrive(revision);
   }
   const double rate = scene_.world.rate(since);
@@ -196,7 +196,7 @@ void Run::trouble() {
   if (!scene_.timeline.happens(faults.clock_jumps_per_second * share)) return;
   ++scene_.outcome.clock_jumps;
   const Duration by = scene_.timeline.draw({-faults.clock_jump_max, faults.clock_jump_max});
-  const std::vector<ActivatorProgram*> living = activators(false);
+  const std::vector<SimActivator*> living = activators(false);
   const std::size_t who = scene_.timeline.below(living.size() + 1);
   if (who < living.size()) return living[who]->jump(by);
   if (autoscaler_ != nullptr) autoscaler_->jump(by);
@@ -218,7 +218,7 @@ void Run::trouble_wires(double share) {
 
 void Run::trouble_activators(double share) {
   const Faults& faults = scene_.world.faults;
-  const std::vector<ActivatorProgram*> staying = activators(true);
+  const std::vector<SimActivator*> staying = activators(true);
   if (staying.size() > 1 && scene_.timeline.happens(faults.activator_leaves_per_second * share)) {
     retire(*staying[scene_.timeline.below(staying.size())]);
   }
@@ -230,7 +230,7 @@ void Run::trouble_activators(double share) {
 }
 
 // It drains and goes; mostly it is a restart, and the same one comes again.
-void Run::retire(ActivatorProgram& activator) {
+void Run::retire(SimActivator& activator) {
   platform_.list_activator(activator.identity().address, false);
   activator.drain();
   if (!scene_.timeline.happens(0.7)) return;
@@ -252,7 +252,7 @@ void Run::look() {
 void Run::check_stranded() {
   for (std::size_t revision = 0; revision < platform_.revisions(); ++revision) {
     bool held = false;
-    for (const ActivatorProgram* activator : activators(false)) {
+    for (const SimActivator* activator : activators(false)) {
       held = held || (activator->linked() && activator->waiting(revision) > 0);
       const bool unserved = activator->waiting(revision) > 0 && activator->pods(revision) == 0 &&
                             platform_.serves_for(revision, ScaleWatch::kKnownMax);
@@ -281,7 +281,7 @@ bool Run::at_rest() const {
 }
 
 bool Run::converged() const {
-  for (const ActivatorProgram* activator : activators(false)) {
+  for (const SimActivator* activator : activators(false)) {
     if (!activator->linked()) return false;
     for (std::size_t revision = 0; revision < platform_.revisions(); ++revision) {
       ScaleWatch watch{Duration{0}};
@@ -298,7 +298,7 @@ void Run::check_rest() {
   scene_.ledger.check_closed();
   scene_.watch.left_over("pods", platform_.existing());
   scene_.watch.left_over("wanted pods", wanted());
-  for (const ActivatorProgram* activator : activators(false)) {
+  for (const SimActivator* activator : activators(false)) {
     scene_.watch.left_over("requests in flight",
                            static_cast<std::uint64_t>(activator->in_flight()));
     scene_.watch.left_over("unconnected activators", activator->linked() ? 0 : 1);

@@ -12,8 +12,8 @@
 
 namespace sluice::simulation {
 
-class ActivatorProgram;
-class AutoscalerProgram;
+class SimActivator;
+class SimAutoscaler;
 
 /// One connection between an activator and the autoscaler, from its opening until both ends have
 /// seen its end. As a stream it keeps the order of messages and has room for few of them; a cut
@@ -25,7 +25,7 @@ class Wire {
   static constexpr int kWindow = 3;
 
   /// Both outlive this.
-  Wire(Scene& scene, ActivatorProgram& activator, AutoscalerProgram& autoscaler)
+  Wire(Scene& scene, SimActivator& activator, SimAutoscaler& autoscaler)
       : scene_(scene), activator_(activator), autoscaler_(autoscaler) {}
 
   /// False: the autoscaler is full.
@@ -65,10 +65,10 @@ class Wire {
 
   [[nodiscard]] bool over() const { return !up_open_ && !down_open_; }
 
-  [[nodiscard]] AutoscalerProgram& autoscaler() const { return autoscaler_; }
+  [[nodiscard]] SimAutoscaler& autoscaler() const { return autoscaler_; }
 
   /// Whose activator this is.
-  [[nodiscard]] ActivatorProgram& activator() const { return activator_; }
+  [[nodiscard]] SimActivator& activator() const { return activator_; }
 
  private:
   [[nodiscard]] Duration arrival(TimePoint& clear);
@@ -79,8 +79,8 @@ class Wire {
   void notice_down();
 
   Scene& scene_;
-  ActivatorProgram& activator_;
-  AutoscalerProgram& autoscaler_;
+  SimActivator& activator_;
+  SimAutoscaler& autoscaler_;
   std::shared_ptr<const autoscaler::ActivatorLine::Events> events_;  // null: no listener
   bool up_open_ = true;                                              // as the activator sees it
   bool down_open_ = true;                                            // as the autoscaler sees it

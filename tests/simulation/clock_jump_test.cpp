@@ -1,6 +1,6 @@
 // Goal: a clock that jumps in the middle of load loses no request and disturbs no decision for
 // long. Jumps within a stable window are the dangerous ones: what they leave in the windows looks
-// like no load. Method: the fleets of the shapes, whose scaler gets another time from a moment on;
+// like no load. Method: the curves of the shapes, whose scaler gets another time from a moment on;
 // the world itself notices nothing.
 #include "tests/simulation/shapes.h"
 
@@ -23,13 +23,13 @@ constexpr std::uint64_t kSeeds = 16;
 
 class ClockJump : public testing::TestWithParam<std::tuple<Shape, std::int64_t>> {
  protected:
-  static FleetWorld jumping(std::uint64_t seed) {
+  static Curve jumping(std::uint64_t seed) {
     const auto [shape, by] = GetParam();
-    FleetWorld world = fleet_of(shape, seed);
-    world.length = hours{1};
-    world.healed = world.length;
-    world.jumps = {{minutes{40} + seconds{seed}, seconds{by}}};
-    return world;
+    Curve curve = curve_of(shape, seed);
+    curve.length = hours{1};
+    curve.healed = curve.length;
+    curve.jumps = {{minutes{40} + seconds{seed}, seconds{by}}};
+    return curve;
   }
 };
 
@@ -47,25 +47,25 @@ INSTANTIATE_TEST_SUITE_P(All, ClockJump,
 
 TEST_P(ClockJump, KeepsEveryPropertyAndComesToRest) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const FleetWorld world = jumping(seed);
-    const FleetOutcome outcome = Fleet{world}.run();
+    const Curve curve = jumping(seed);
+    const CurveOutcome outcome = CurveWorld{curve}.run();
     EXPECT_EQ(outcome.breach, "");
-    EXPECT_EQ(outcome.want_at_end, at_rest(world.scaling)) << "seed " << seed;
+    EXPECT_EQ(outcome.want_at_end, at_rest(curve.scaling)) << "seed " << seed;
   }
 }
 
 TEST_P(ClockJump, KeepsTheDecisionUntilThereIsData) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    FleetWorld world = jumping(seed);
-    const Duration at = world.jumps.front().at;
-    world.deaf = {at, at + seconds{9}};
+    Curve curve = jumping(seed);
+    const Duration at = curve.jumps.front().at;
+    curve.deaf = {at, at + seconds{9}};
     std::optional<std::int32_t> before;
-    world.watch = [&](Duration since, const autoscaler::ScaleState& state) {
+    curve.watch = [&](Duration since, const autoscaler::ScaleState& state) {
       if (since < at) before = state.want;
-      if (since < at || since >= world.deaf.to || !before) return;
+      if (since < at || since >= curve.deaf.to || !before) return;
       EXPECT_EQ(state.want, *before) << "seed " << seed << " at " << to_seconds(since);
     };
-    const FleetOutcome outcome = Fleet{world}.run();
+    const CurveOutcome outcome = CurveWorld{curve}.run();
     EXPECT_EQ(outcome.breach, "");
   }
 }

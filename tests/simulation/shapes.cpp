@@ -175,28 +175,28 @@ World world_of(Shape shape, std::uint64_t seed) {
   return world;
 }
 
-FleetWorld fleet_of(Shape shape, std::uint64_t seed) {
+Curve curve_of(Shape shape, std::uint64_t seed) {
   std::mt19937_64 random(seed * 104'729 + static_cast<std::uint64_t>(shape));
   Dice dice(random);
-  FleetWorld world{.seed = seed, .scaling = scaling_from(random)};
-  if (dice.once_in(2)) world.scaling.bounds.max = 0;
-  world.cluster = dice.once_in(2);
-  world.stat_loss = loss_for(world.scaling, dice);
-  world.length = shape == Shape::diurnal ? hours{72} : hours{6};
-  world.requests_per_second = dice.pick({0.5, 2, 20});
-  if (shape == Shape::slow_starters) world.start = {seconds{60}, dice.time(61, 600)};
+  Curve curve{.seed = seed, .scaling = scaling_from(random)};
+  if (dice.once_in(2)) curve.scaling.bounds.max = 0;
+  curve.cluster = dice.once_in(2);
+  curve.stat_loss = loss_for(curve.scaling, dice);
+  curve.length = shape == Shape::diurnal ? hours{72} : hours{6};
+  curve.requests_per_second = dice.pick({0.5, 2, 20});
+  if (shape == Shape::slow_starters) curve.start = {seconds{60}, dice.time(61, 600)};
   if (shape == Shape::crash_loops) {
-    world.failed_starts = dice.pick({0.3, 0.9, 1});
-    world.deaths = dice.pick({0, 0.01, 0.3});
-    world.healed = world.length;
+    curve.failed_starts = dice.pick({0.3, 0.9, 1});
+    curve.deaths = dice.pick({0, 0.01, 0.3});
+    curve.healed = curve.length;
   }
-  allow_start(world.scaling, world.start);
+  allow_start(curve.scaling, curve.start);
   const double peak = dice.pick({1, 10, 300, 2000});
-  world.load = load_of(shape, world.length, peak, random);
-  const double demand = 2 * peak * std::max(1.0, world.requests_per_second);
-  const double pods = demand / world.scaling.decider.target_value + kPodsBeside;
-  world.quiet = quiet_for(world.scaling, world.start.to, pods);
-  return world;
+  curve.load = load_of(shape, curve.length, peak, random);
+  const double demand = 2 * peak * std::max(1.0, curve.requests_per_second);
+  const double pods = demand / curve.scaling.decider.target_value + kPodsBeside;
+  curve.quiet = quiet_for(curve.scaling, curve.start.to, pods);
+  return curve;
 }
 
 std::int32_t at_rest(const autoscaler::ScalingSpec& scaling) {

@@ -2,7 +2,7 @@
 
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
-#include "tests/simulation/fleet.h"
+#include "tests/simulation/curve_world.h"
 #include "tests/simulation/loop.h"
 
 #include <array>
@@ -42,7 +42,7 @@ inline constexpr std::array kShapes{Shape::step,       Shape::spike,   Shape::ra
 [[nodiscard]] World world_of(Shape shape, std::uint64_t seed);
 
 /// Six hours of up to thousands of pods, three days if diurnal; everything comes from the seed.
-[[nodiscard]] FleetWorld fleet_of(Shape shape, std::uint64_t seed);
+[[nodiscard]] Curve curve_of(Shape shape, std::uint64_t seed);
 
 /// Replicas that remain when no request has come for long.
 [[nodiscard]] std::int32_t at_rest(const autoscaler::ScalingSpec& scaling);

@@ -1,6 +1,6 @@
 // Goal: the properties of properties.h hold of every decision, whatever traffic and pods do.
 // Method: shapes of traffic, and rules drawn from seeds, played through the real cores: single
-// requests through the Loop, days and thousands of pods through the Fleet.
+// requests through the Loop, days and thousands of pods through the CurveWorld.
 #include "tests/simulation/shapes.h"
 
 #include <gtest/gtest.h>
@@ -25,12 +25,12 @@ class Shapes : public testing::TestWithParam<Shape> {
 };
 
 // Six hours, without any data for one in the middle: no scrape works, no activator is connected.
-FleetWorld deaf_for_an_hour(Shape shape, std::uint64_t seed) {
-  FleetWorld world = fleet_of(shape, seed);
-  world.length = hours{6};
-  if (shape == Shape::crash_loops) world.healed = world.length;
-  world.deaf = {hours{3}, hours{4}};
-  return world;
+Curve deaf_for_an_hour(Shape shape, std::uint64_t seed) {
+  Curve curve = curve_of(shape, seed);
+  curve.length = hours{6};
+  if (shape == Shape::crash_loops) curve.healed = curve.length;
+  curve.deaf = {hours{3}, hours{4}};
+  return curve;
 }
 
 std::string named(const testing::TestParamInfo<Shape>& info) {
@@ -58,13 +58,13 @@ TEST_P(Shapes, KeepEveryPropertyRequestByRequest) {
 }
 
 TEST_P(Shapes, KeepEveryPropertyOverDays) {
-  FleetOutcome all;
+  CurveOutcome all;
 
   for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
-    const FleetWorld world = fleet_of(GetParam(), seed);
-    const FleetOutcome outcome = Fleet{world}.run();
+    const Curve curve = curve_of(GetParam(), seed);
+    const CurveOutcome outcome = CurveWorld{curve}.run();
     ASSERT_EQ(outcome.breach, "");
-    ASSERT_EQ(outcome.want_at_end, at_rest(world.scaling)) << "seed " << seed;
+    ASSERT_EQ(outcome.want_at_end, at_rest(curve.scaling)) << "seed " << seed;
     all.panicking += outcome.panicking;
     all.held += outcome.held;
     all.limited += outcome.limited;
@@ -86,10 +86,10 @@ TEST_P(Shapes, RepeatTheSameDecisionsForTheSameSeedOnly) {
     return Loop{world}.run().decisions;
   };
   const auto days = [](std::uint64_t seed) {
-    FleetWorld world = fleet_of(GetParam(), seed);
-    world.length = std::min<Duration>(world.length, hours{12});
-    world.print = true;
-    return Fleet{world}.run().decisions;
+    Curve curve = curve_of(GetParam(), seed);
+    curve.length = std::min<Duration>(curve.length, hours{12});
+    curve.print = true;
+    return CurveWorld{curve}.run().decisions;
   };
 
   EXPECT_TRUE(requests(1) == requests(1));
@@ -104,10 +104,10 @@ TEST_P(Shapes, KeepEveryPropertyWithoutStatsForAnHour) {
   std::uint64_t without_data = 0;
 
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    const FleetWorld world = deaf_for_an_hour(GetParam(), seed);
-    const FleetOutcome outcome = Fleet{world}.run();
+    const Curve curve = deaf_for_an_hour(GetParam(), seed);
+    const CurveOutcome outcome = CurveWorld{curve}.run();
     EXPECT_EQ(outcome.breach, "");
-    EXPECT_EQ(outcome.want_at_end, at_rest(world.scaling)) << "seed " << seed;
+    EXPECT_EQ(outcome.want_at_end, at_rest(curve.scaling)) << "seed " << seed;
     without_data += outcome.without_data;
   }
 
@@ -117,36 +117,36 @@ TEST_P(Shapes, KeepEveryPropertyWithoutStatsForAnHour) {
 // A seed that fails joins this list with its cause. Ramp 8: no scrape target, no activator, and the
 // last stat exactly a window old, which averages to zero. Crash loops 188: the same without a ready
 // pod. Crash loops 39 and 70: an activator comes back and has not reported yet.
-TEST(Fleet, KeepsEveryPropertyOnSeedsWithoutStatsThatOnceFailed) {
-  EXPECT_EQ(Fleet{deaf_for_an_hour(Shape::ramp, 8)}.run().breach, "");
+TEST(CurveWorld, KeepsEveryPropertyOnSeedsWithoutStatsThatOnceFailed) {
+  EXPECT_EQ(CurveWorld{deaf_for_an_hour(Shape::ramp, 8)}.run().breach, "");
   for (const std::uint64_t seed : {39U, 70U, 188U}) {
-    EXPECT_EQ(Fleet{deaf_for_an_hour(Shape::crash_loops, seed)}.run().breach, "");
+    EXPECT_EQ(CurveWorld{deaf_for_an_hour(Shape::crash_loops, seed)}.run().breach, "");
   }
 }
 
-TEST(Fleet, HoldsExactlyTheReplicasThatAConstantLoadNeeds) {
+TEST(CurveWorld, HoldsExactlyTheReplicasThatAConstantLoadNeeds) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    FleetWorld world = fleet_of(Shape::step, seed);
-    world.length = hours{2};
-    world.scaling.decider.aggregation = autoscaler::Aggregation::linear;
-    world.scaling.decider.metric = autoscaler::ScalingMetric::concurrency;
-    world.scaling.bounds = {.min = 0, .max = 0};
-    world.spread = 0;
-    world.stat_loss = 0;  // a second without a stat counts as zero, and the answer is lower
+    Curve curve = curve_of(Shape::step, seed);
+    curve.length = hours{2};
+    curve.scaling.decider.aggregation = autoscaler::Aggregation::linear;
+    curve.scaling.decider.metric = autoscaler::ScalingMetric::concurrency;
+    curve.scaling.bounds = {.min = 0, .max = 0};
+    curve.spread = 0;
+    curve.stat_loss = 0;  // a second without a stat counts as zero, and the answer is lower
     // The middle between two boundaries, so that no rounding decides.
     const double pods = static_cast<double>(seed);
-    const double load = std::floor(4 * (pods - 0.5) * world.scaling.decider.target_value) / 4;
-    world.load = [load](Duration) { return load; };
+    const double load = std::floor(4 * (pods - 0.5) * curve.scaling.decider.target_value) / 4;
+    curve.load = [load](Duration) { return load; };
     std::int32_t want = 0;
-    world.watch = [&want, &world](Duration since, const autoscaler::ScaleState& state) {
-      if (since < world.length) want = state.want;
+    curve.watch = [&want, &curve](Duration since, const autoscaler::ScaleState& state) {
+      if (since < curve.length) want = state.want;
     };
 
-    const FleetOutcome outcome = Fleet{world}.run();
+    const CurveOutcome outcome = CurveWorld{curve}.run();
 
     EXPECT_EQ(outcome.breach, "");
-    const double needed = std::ceil(load / world.scaling.decider.target_value);
-    const double floor = std::max(world.scaling.decider.activation_scale, 1);
+    const double needed = std::ceil(load / curve.scaling.decider.target_value);
+    const double floor = std::max(curve.scaling.decider.activation_scale, 1);
     EXPECT_EQ(want, std::max(needed, floor)) << "seed " << seed;
   }
 }
@@ -154,42 +154,42 @@ TEST(Fleet, HoldsExactlyTheReplicasThatAConstantLoadNeeds) {
 // No request is ever served, and no revision goes to zero while one waits; when the last has left,
 // the revision is given up. Only an initial scale of several pods, which was never reached, is
 // held.
-TEST(Fleet, KeepsTryingPodsThatNeverStartWhileARequestWaits) {
+TEST(CurveWorld, KeepsTryingPodsThatNeverStartWhileARequestWaits) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    FleetWorld world = fleet_of(Shape::step, seed);
-    world.failed_starts = 1;
-    world.load = [](Duration) { return 3.0; };
-    world.quiet += world.scaling.zero.progress_deadline;
+    Curve curve = curve_of(Shape::step, seed);
+    curve.failed_starts = 1;
+    curve.load = [](Duration) { return 3.0; };
+    curve.quiet += curve.scaling.zero.progress_deadline;
     std::int32_t least = 1;
-    world.watch = [&](Duration since, const autoscaler::ScaleState& state) {
-      if (since < world.length) least = std::min(least, state.want);
+    curve.watch = [&](Duration since, const autoscaler::ScaleState& state) {
+      if (since < curve.length) least = std::min(least, state.want);
     };
 
-    const FleetOutcome outcome = Fleet{world}.run();
+    const CurveOutcome outcome = CurveWorld{curve}.run();
 
     EXPECT_EQ(outcome.breach, "");
     EXPECT_GE(least, 1) << "seed " << seed;
     EXPECT_GT(outcome.deaths, 1000U);
-    const std::int32_t initial = world.scaling.decider.initial_scale;
+    const std::int32_t initial = curve.scaling.decider.initial_scale;
     const std::int32_t held = initial > 1 ? initial : 0;
-    EXPECT_EQ(outcome.want_at_end, std::max(at_rest(world.scaling), held)) << "seed " << seed;
+    EXPECT_EQ(outcome.want_at_end, std::max(at_rest(curve.scaling), held)) << "seed " << seed;
   }
 }
 
 // Goal: the runs above can break a property at all. Method: the same, checked by a watch that
 // expects other rules.
-TEST(Fleet, IsDetectedWhenItBreaksTheRules) {
+TEST(CurveWorld, IsDetectedWhenItBreaksTheRules) {
   const auto breach_under = [](const std::function<void(autoscaler::ScalingSpec&)>& change) {
-    FleetWorld world = fleet_of(Shape::on_off, 3);
-    world.scaling.decider = {};
-    world.scaling.decider.scale_down_delay = seconds{30};
-    world.scaling.decider.max_scale_up_rate = 3;
-    world.scaling.decider.target_value = 2;
-    world.scaling.bounds = {.min = 0, .max = 20};
-    world.load = [](Duration since) { return since % minutes{10} < minutes{3} ? 100.0 : 1.0; };
-    world.watched_as = world.scaling;
-    change(*world.watched_as);
-    const std::string breach = Fleet{world}.run().breach;
+    Curve curve = curve_of(Shape::on_off, 3);
+    curve.scaling.decider = {};
+    curve.scaling.decider.scale_down_delay = seconds{30};
+    curve.scaling.decider.max_scale_up_rate = 3;
+    curve.scaling.decider.target_value = 2;
+    curve.scaling.bounds = {.min = 0, .max = 20};
+    curve.load = [](Duration since) { return since % minutes{10} < minutes{3} ? 100.0 : 1.0; };
+    curve.watched_as = curve.scaling;
+    change(*curve.watched_as);
+    const std::string breach = CurveWorld{curve}.run().breach;
     return breach.substr(std::min(breach.size(), breach.find("s: ") + 3));
   };
 

@@ -2,7 +2,7 @@
 # its scaler alone over days and thousands of pods.
 if(NOT SLUICE_THREADS_ONLY)
   sluice_test(simulation_test LABEL simulation
-    SOURCES simulation/clock_jump_test.cpp simulation/fleet.cpp simulation/loop.cpp
+    SOURCES simulation/clock_jump_test.cpp simulation/curve_world.cpp simulation/loop.cpp
             simulation/loop_test.cpp simulation/properties.cpp simulation/properties_test.cpp
             simulation/shapes.cpp simulation/shapes_test.cpp support/manual_loop.cpp
     DEPS sluice::activator_core sluice::autoscaler_engine)

@@ -1,4 +1,7 @@
-"""Citations of pages, in code and in pages: each leads to something that exists. CONTRIBUTING.md lists the forms."""
+"""Citations of pages, in code and in pages, and paths in pages: each leads to something that exists.
+
+CONTRIBUTING.md lists the forms of citations.
+"""
 
 import bisect
 import posixpath
@@ -28,6 +31,8 @@ LINKED_DECISIONS = re.compile(r'\]\(([^)\s#]*DECISIONS\.md)')
 DECISIONS = 'DECISIONS' + '.md'
 # Names of many pages: without a number they may mean the kind of page.
 KINDS = ('README' + '.md', 'METRICS' + '.md', DECISIONS)
+# Below build/ stands what a machine has built.
+PATH = re.compile(r'`(?!build/)((\w[\w.-]+)/[\w./-]*)`')
 COMMENT_MARK = re.compile(r'^\s*(?://[/!]?<?|#+)?\s*')
 BEGINS_BLOCK = re.compile(r'\s*(?:$|[|#>*-]|\d+\. )')
 
@@ -99,3 +104,15 @@ def links(source):
                 yield line, f"nothing stands at '{match['path']}'"
             elif match['anchor'] and path.endswith('.md') and match['anchor'] not in source.pages.page(path).anchors:
                 yield line, f"'{match['path'] or source.name}' has no heading '#{match['anchor']}'"
+
+
+def missing_path(source):
+    """A path that begins with a folder of the tree, or in a README ends in a slash, exists, as it is or as a header."""
+    if source.pages is None or not source.is_markdown or source.name == 'CHANGELOG.md':
+        return
+    find, folder = source.pages.find, '/'.join(source.folders)
+    for line, text in enumerate(without_fences(source.text).split('\n'), 1):
+        for path, first in PATH.findall(text):
+            ours = source.pages.exists(first) or source.name == KINDS[0] and path.endswith('/')
+            if ours and not find(path, folder) and not find(path + '.h', folder):
+                yield line, f"nothing stands at '{path}', here or above"

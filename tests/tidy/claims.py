@@ -7,6 +7,7 @@ PHRASES = (
     'nobody', 'somebody', 'someone', 'anybody', 'everybody', 'whoever', 'who', 'whom', 'heirs?', 'thief', 'newcomers?',
     'anew', 'in vain', 'for ever', 'goes? on', 'all the same', 'any more', 'no more(?!.* than)', 'to be had',
     'told', 'tells?', 'knows?', 'says?', 'hears?', 'heard', 'believe[sd]?', 'vouch(?:es)?', 'life', 'lives', 'dies', 'died',
+    'forgets', 'forgotten', 'lets', 'stands?', 'remembers?', 'speaks of', 'forerunners?', 'want of',
 )
 PHRASE = re.compile(r'\b(?:' + '|'.join(PHRASES) + r')\b')
 CASE = r'\b(?:TYPED_)?TEST(?:_[FP])?\(\s*\w+,\s*(\w+)'

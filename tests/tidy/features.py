@@ -17,7 +17,7 @@ def file_of(parts):
 def unknown_feature_test(sources):
     """A test that the table of features names and that does not exist."""
     texts = {source.path: source.text for source in sources}
-    cases = {match for path, text in texts.items() if path.startswith('tests/unit/')
+    cases = {match for path, text in texts.items() if path.startswith(('tests/unit/', 'tests/simulation/'))
              for match in re.findall(r'\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)', text)}
     suites = {suite for suite, _ in cases}
     for source in sources:

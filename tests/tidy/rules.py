@@ -3,7 +3,7 @@
 import ast
 import re
 
-from citations import citation
+from citations import citation, missing_path
 from claims import riddling_test_name
 from source import cpp_functions
 from wording import plain_wording
@@ -18,7 +18,7 @@ EMPTY_NAMES = 'utils?|helpers?|managers?|handlers?|processors?|misc'
 CORE_ROOMS = ('base', 'values', 'time', 'load', 'breaker', 'http', 'ring', 'messages', 'metrics', 'scaling')
 NOT_CORE = re.compile(r'^common/(time/clock|metrics/page)\.')
 # Cores in rooms of common that are io otherwise.
-CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|time_text|token_bucket)\.h$'
+CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|labels|token_bucket)\.h$'
                          r'|(model/host_rule|settings/knative_contract|certificates/(identity|plan|enrolment_text)|log/(request_log|go_text))\.)')
 # Includes go from a higher rank to a lower one; rooms of one rank do not include each other.
 RANKS = {'common': 0, 'queue-proxy': 1, 'injector': 1, 'activator': 1, 'autoscaler': 1, 'memory-pressure': 1,
@@ -241,4 +241,5 @@ def globbed_source(source):
 RULES = (file_length, function_length, empty_name, clock_read, detached_task, sleeping, core_include,
          leftward_include, using_namespace, macro, null_pointer, pragma_once, capturing_coroutine,
          ownerless, type_query, shared_state, shell, unmarked_result, skipped_test, silenced_check,
-         unnumbered_promise, plain_wording, machine_path, globbed_source, citation, riddling_test_name)
+         unnumbered_promise, plain_wording, machine_path, globbed_source, citation, missing_path,
+         riddling_test_name)

@@ -80,6 +80,9 @@ PLANTS = {
     'globbed-source': [('common/CMakeLists.txt', 'file(GLOB all *.cpp)\n')],
     'citation': [('common/load/a.h', '#pragma once\n// As gone' + '.md 3 says.\n'),
                  ('README.md', 'See [there](docs/gone' + '.md).\n')],
+    'missing-path': [('programs/activator/README.md', '`core/` decides.\n'),
+                     ('activator/DECISIONS.md', 'As `activator/core/gone.h` does.\n'),
+                     ('docs/a' + '.md', 'One.\n\nSee `docs/gone`.\n')],
     'riddling-test-name': [('tests/unit/a_test.cpp', 'TEST(Pods, ServeNobody) {}\n'),
                            ('tests/unit/b_test.cpp', 'TEST_F(Pods,\n       WhoWaitsIsServed) {}\n'),
                            ('tests/unit/c_test.cpp', 'TYPED_TEST(Pods, AreProbedNoMore) {}\n'),
@@ -95,7 +98,7 @@ CLEAN = {
     'activator/core/a.cpp': 'const char* kText = "std::system(NULL) detached";\n'
                             'static constexpr int kSize = 3;\nusing namespace std::literals;\n',
     'activator/io/b.cpp': '// Calls `nobody()`; it is no more than told.\nconst char* kText = "is" + name + "told: renewed";\n',
-    'docs/a' + '.md': 'The test `Nobody.IsTold` is\n\n```\nanew\n```\n\n42 names are no more than 50.\n',
+    'docs/a' + '.md': 'In `activator/core/a`, `activator/core/`, `specs/`, `build/release/gone`: `Nobody.IsTold` is\n\n```\nanew\n```\n\n42 names are no more than 50.\n',
     'tests/unit/activator/io/b_test.cpp': '// Nobody.\n',
     'tests/unit/a_test.cpp': 'TEST(Pods, TakeNoMoreRequestsThanTheyServe) {}\nTEST(Pods, WholeListIsRead) {}\n',
     'activator/io/a.cpp': '// NOLINTNEXTLINE(bugprone-x): the reason\nint a;  // TO' + 'DO(#3)\n',

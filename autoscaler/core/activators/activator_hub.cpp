@@ -1,7 +1,8 @@
 #include "autoscaler/core/activators/activator_hub.h"
 
+#include "autoscaler/core/activators/pushed_stat.h"
+
 #include <algorithm>
-#include <limits>
 #include <unordered_set>
 #include <variant>
 
@@ -11,19 +12,6 @@ namespace {
 // News that wait for nothing, ahead of a snapshot, which waits for nothing but those.
 constexpr TimePoint kAtOnce = TimePoint::min();
 constexpr TimePoint kSnapshot = kAtOnce + Duration{1};
-
-std::optional<TimePoint> stamp_of(std::int64_t unix_seconds) {
-  if (unix_seconds == 0) return std::nullopt;
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
-  return TimePoint{std::chrono::seconds{std::clamp(unix_seconds, -kMax, kMax)}};
-}
-
-Stat figures_of(const proto::Stat& stat) {
-  return {.average_concurrency = stat.average_concurrent_requests,
-          .average_proxied_concurrency = stat.average_proxied_concurrent_requests,
-          .request_count = stat.request_count,
-          .proxied_request_count = stat.proxied_request_count};
-}
 
 bool same_but_ready(proto::RevisionState one, const proto::RevisionState& other) {
   one.ready = other.ready;
@@ -125,7 +113,7 @@ void ActivatorHub::take_batch(Line& line, proto::StatBatch batch, Heard& heard) 
   heard.stats.reserve(batch.messages.size());
   for (proto::StatMessage& message : batch.messages) {
     heard.stats.push_back({std::move(message.revision), figures_of(message.stat),
-                           stamp_of(message.stat.timestamp), message.newest});
+                           stamp_of(message.stat), message.newest});
   }
   take_waiting(batch.waiting, heard);
 }

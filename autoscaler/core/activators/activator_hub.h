@@ -20,7 +20,7 @@ namespace sluice::autoscaler {
 /// Between two states of one revision on one stream, unless it wakes up (protocols.md 3, rule 4).
 inline constexpr Duration kStatePause = std::chrono::milliseconds{100};
 
-/// A session says Hello within this time.
+/// A session must send Hello within this time.
 inline constexpr Duration kHelloLimit = std::chrono::seconds{10};
 
 /// Removals wait this long for an activator that sends nothing (protocols.md 3, rule 5).
@@ -43,7 +43,7 @@ class ActivatorHub {
   /// Revisions, at most (MultiScaler::kRevisionsMax).
   static constexpr std::size_t kRevisionsMax = 200'000;
 
-  /// Who we are, as Welcome says it.
+  /// This autoscaler's name in Welcome.
   struct Self {
     std::string autoscaler;
     std::string version;
@@ -84,7 +84,7 @@ class ActivatorHub {
     std::optional<Duration> newest{};  ///< as sent: age of the newest request
   };
 
-  /// What a message from an activator says.
+  /// The contents of a message from an activator.
   struct Heard {
     std::vector<PushedStat> stats{};
 
@@ -124,7 +124,7 @@ class ActivatorHub {
   /// absent when nothing is.
   [[nodiscard]] std::optional<TimePoint> next_due(TimePoint now) const;
 
-  /// Sessions that have had kHelloLimit to say Hello and have not: to be closed.
+  /// Sessions that sent no Hello within kHelloLimit: to be closed.
   [[nodiscard]] std::vector<Session> overdue(TimePoint now) const;
 
   /// Activators that said Hello and are on a stream now.
@@ -142,9 +142,9 @@ class ActivatorHub {
 
   // --- revisions ---
 
-  /// What every activator is to know of a revision from now on; `version` is set here. Returns the
-  /// version in force: the one before when nothing, or only `ready`, changed, which is not sent.
-  /// 0: there are kRevisionsMax, and it is not kept.
+  /// The state of a revision to send to every activator from now on; `version` is set here. Returns
+  /// the version in force: the one before when nothing, or only `ready`, changed, which is not
+  /// sent. 0: there are kRevisionsMax, and it is not kept.
   std::uint64_t set_state(proto::RevisionState state, TimePoint now);
 
   /// The revision is deleted.
@@ -154,7 +154,7 @@ class ActivatorHub {
   [[nodiscard]] const proto::RevisionState* state(const RevisionId& revision) const;
 
   /// What is ours from now on; versions grow into its epoch. To be sent before the revisions of a
-  /// lost bucket are removed: activators then know that another replica owns them.
+  /// lost bucket are removed: activators thereby learn that another replica owns them.
   void set_buckets(proto::Buckets buckets);
 
   /// Whether every activator has put this version, or a later one, in force as far as `avoid` goes:
@@ -186,7 +186,7 @@ class ActivatorHub {
     std::uint64_t avoid_version = 0;  // the version at which `avoid` last changed
   };
 
-  // What one session knows of one revision.
+  // What one session was sent of one revision.
   struct Told {
     std::optional<TimePoint> at{};   // of the last state sent; absent: none was
     std::int32_t granted = -1;       // in it

@@ -81,7 +81,7 @@ class Decider {
   std::optional<WindowMax> delay_;
 };
 
-/// The last valid answer of a decider and who has to get a new one (autoscaler.md 3, end).
+/// The last valid answer of a decider and when a new one is due (autoscaler.md 3, end).
 class DeciderStatus {
  public:
   /// Nothing decided yet: desired is -1, the burst capacity a guess from the initial scale.
@@ -91,7 +91,7 @@ class DeciderStatus {
   /// capacity changed. Invalid decisions change nothing.
   bool take(const Decision& decision);
 
-  /// A pushed stat asks for an evaluation now: requests while the answer is exactly 0.
+  /// A pushed stat needs an evaluation now: requests while the answer is exactly 0.
   [[nodiscard]] bool pokes(double concurrency) const { return concurrency != 0 && desired_ == 0; }
 
   /// Overrides the number, for a person's command.

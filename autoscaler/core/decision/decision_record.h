@@ -54,7 +54,7 @@ struct DecisionRecord {
   TimePoint time{};
   std::string revision;
   Trigger trigger = Trigger::tick;
-  bool valid = false;  ///< false: no data, the last answer stands
+  bool valid = false;  ///< false: no data, the last answer stays in force
   ScalingMetric metric = ScalingMetric::concurrency;
   double stable = 0;               ///< average over the stable window
   double panic = 0;                ///< average over the panic window
@@ -63,7 +63,7 @@ struct DecisionRecord {
   std::int32_t ready = 0;          ///< pods
   std::int32_t wanted_stable = 0;  ///< ceil(stable / target)
   std::int32_t wanted_panic = 0;   ///< ceil(panic / target)
-  std::int32_t up_limit = 0;       ///< most pods one decision may ask for
+  std::int32_t up_limit = 0;       ///< most pods one decision may request
   std::int32_t down_limit = 0;     ///< fewest
   Mode mode = Mode::stable;
   std::int32_t desired = -1;  ///< the decider's answer before bounds; -1 = not known yet

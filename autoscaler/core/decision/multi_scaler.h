@@ -50,7 +50,7 @@ class MultiScaler {
   [[nodiscard]] std::size_t size() const { return by_revision_.size(); }
 
   /// Records a pushed stat, or drops it and counts why. `newest`: age of its newest request, if the
-  /// activator says so. Returns the revision when it must be evaluated at once: there are
+  /// activator reports it. Returns the revision when it must be evaluated at once: there are
   /// requests, and no pod serves.
   [[nodiscard]] std::optional<ScalerHandle> push(const RevisionId& revision, const Stat& stat,
                                                  std::optional<TimePoint> stamp, StatDoor door,

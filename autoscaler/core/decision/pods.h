@@ -14,7 +14,7 @@ namespace sluice::autoscaler {
 /// How far a pod has come. Finished and lost pods are `other`.
 enum class PodPhase { pending, running, other };
 
-/// What the platform knows of one pod of a revision.
+/// One pod of a revision as the platform reports it.
 struct Pod {
   PodId id;
   std::string address;  ///< where it answers a scrape; kept as given
@@ -26,7 +26,7 @@ struct Pod {
 };
 
 /// Addresses of the pods worth asking for a stat (autoscaler.md 1.4). Old ones, which have run for
-/// a stable window, are preferred: a young one still warms up and tells too little.
+/// a stable window, are preferred: a young one still warms up, and its stats mean little.
 struct ScrapeCandidates {
   std::vector<std::string> old;
   std::vector<std::string> young;

@@ -16,7 +16,7 @@
 
 namespace sluice::autoscaler {
 
-/// A scaler, all but what its spec and the platform say.
+/// A scaler, without its spec and the platform's facts.
 struct SavedScaler {
   SavedCollector collector{};
   SavedDecider decider{};
@@ -44,7 +44,7 @@ struct RevisionScalerSpec {
   bool taken_over = false;
 };
 
-/// What the loop knows at an evaluation beside the stats.
+/// The inputs of an evaluation beside the stats.
 struct ScaleInputs {
   Trigger trigger = Trigger::tick;
   std::int32_t ready = 0;  ///< pods that pass their probe and are not going away
@@ -52,7 +52,7 @@ struct ScaleInputs {
   /// machine, where the front door is the activator and the last replica goes without further
   /// grace.
   std::optional<Duration> proxy_for = Duration::max();
-  /// The activator's answer to the probe that a state asked for; absent: not asked yet. True, the
+  /// The activator's answer to the probe that a state requested; absent: not probed yet. True, the
   /// default, fits one machine too.
   std::optional<bool> probe_ok = true;
   bool activator_connected = true;  ///< an activator would report waiting requests
@@ -75,13 +75,13 @@ struct ScaleState {
 /// The scaling of one revision from stats to replicas: gather (windows, ready pods), decide,
 /// publish. Joins the collector, the decider, the way to zero and the Active condition; used by the
 /// engine on one machine and by the simulation, which call evaluate() every 2 s, and at once when
-/// push() says so.
+/// push() returns true.
 class RevisionScaler {
  public:
   RevisionScaler(RevisionScalerSpec spec, std::int32_t ready_at_start, TimePoint now);
 
-  /// A stat of an activator, and when its newest request began if the activator says so. True when
-  /// evaluate() must follow at once: there are requests and no pod serves.
+  /// A stat of an activator, and when its newest request began if the activator reports it. True
+  /// when evaluate() must follow at once: there are requests and no pod serves.
   [[nodiscard]] bool push(const Stat& stat, TimePoint at, std::optional<TimePoint> newest = {});
 
   /// What a scrape said of all ready pods.
@@ -98,8 +98,8 @@ class RevisionScaler {
   /// At least one replica from now on, for a stable window after it is ready (`sluice wake`).
   void wake(TimePoint now);
 
-  /// No replicas from now on, whatever the windows and the minimum say, until the next request or
-  /// wake() (`sluice sleep`).
+  /// No replicas from now on, whatever the windows and the minimum require, until the next request
+  /// or wake() (`sluice sleep`).
   void sleep(TimePoint now);
 
   /// When it was put to sleep by hand; absent: it was not, or a request has come since.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-// What the cores of a revision know that neither its spec nor the platform says, as plain values;
+// The state of the cores of a revision that neither its spec nor the platform has, as plain values;
 // revision_scaler.h has the whole of it. A scaler that restores what another saved continues as if
 // it were that one. No program does so yet: a recording of decisions begins with it, and until then
 // tests alone hold it true.

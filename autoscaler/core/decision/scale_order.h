@@ -10,7 +10,7 @@
 
 namespace sluice::autoscaler {
 
-/// What a platform that keeps a status tells people of a revision.
+/// What a platform that keeps a status shows of a revision.
 struct ScaleReport {
   std::int32_t desired = 0;  ///< wanted by load
   std::int32_t granted = 0;  ///< of them there is room for
@@ -32,9 +32,9 @@ struct ScaleOrder {
   std::int32_t replicas = 0;    ///< that should live
   std::vector<PodId> remove{};  ///< may be stopped now, idlest first
 
-  // For platforms that route and tell.
+  // For platforms that route and show a status.
   RouteMode route_mode = RouteMode::proxy;
-  std::int32_t activators = 2;       ///< how many stand in front of it when they do; 0: all
+  std::int32_t activators = 2;       ///< how many are in front of it when any are; 0: all
   std::vector<std::string> avoid{};  ///< addresses of pods that take no new requests
   ScaleReport report{};
 

@@ -22,7 +22,7 @@ enum class Activity {
 /// What one call of the scaler looks at (autoscaler.md 8.3).
 struct ScalerView {
   std::int32_t desired = -1;  ///< the decider's number, -1 = unknown
-  std::int32_t replicas = 0;  ///< what the scale target asks for now
+  std::int32_t replicas = 0;  ///< replicas in the spec of the scale target now
   Activity activity = Activity::activating;
   Duration activity_for{0};  ///< how long it has been so
   bool initialized = false;  ///< the initial scale was reached once
@@ -30,7 +30,7 @@ struct ScalerView {
   /// How long traffic has been going through activators; absent: it does not, or no probe has
   /// confirmed it. Duration::max() where it always does.
   std::optional<Duration> proxy_for;
-  /// The activator's answer to a probe; absent: not asked yet.
+  /// The activator's answer to a probe; absent: not probed yet.
   std::optional<bool> probe_ok;
 };
 
@@ -39,7 +39,7 @@ struct ScalerPlan {
   std::int32_t want = -1;             ///< the scale to report, -1 = unknown
   std::optional<std::int32_t> write;  ///< replicas to write; absent: leave them
   std::optional<Duration> requeue;    ///< look again after this long
-  bool probe = false;        ///< the plan depends on the activator's probe: ask, then call again
+  bool probe = false;        ///< the plan depends on the activator's probe: probe, then call again
   bool probe_later = false;  ///< the probe failed: keep probing, then look again
   bool timed_out = false;    ///< pods did not become ready within the progress deadline
   Bound bound_by = Bound::none;  ///< the rule that changed the number, if one did

@@ -54,19 +54,19 @@ struct ScrapeResponse {
 /// The bytes to decode, cut at kAnswerBytesMax so that what is longer fails to decode.
 [[nodiscard]] Result<std::string_view, ScrapeError> accept_answer(const ScrapeResponse& response);
 
-/// A round that asks pods by their own addresses.
+/// A round of scrapes of pods at their own addresses.
 ///
-/// At most a sample of them is asked at a time. A pod that fails is replaced by the next in the
+/// At most a sample of them is scraped at a time. A pod that fails is replaced by the next in the
 /// list, old ones before young ones, until the sample is full or the list is at its end.
 class DirectScrape {
  public:
-  /// Shuffles, with `random`, the part of the list that is not asked as a whole.
+  /// Shuffles, with `random`, the part of the list that is not scraped as a whole.
   DirectScrape(ScrapeCandidates candidates, std::mt19937_64& random);
 
-  /// The address to ask now; absent while enough are being scraped and when none is left.
+  /// The address to scrape now; absent while enough are being scraped and when none is left.
   [[nodiscard]] std::optional<std::string> next();
 
-  /// What one asked pod did. The caller has made sure that the numbers of `stat` are sane.
+  /// The result of one scrape. The caller has made sure that the numbers of `stat` are sane.
   void succeeded(const Stat& stat);
   void failed(ScrapeError error);
 
@@ -81,7 +81,7 @@ class DirectScrape {
   std::vector<std::string> list_;
   std::size_t sample_ = 0;
   std::size_t asked_ = 0;   // the counter all workers share: how far in the list they are
-  std::size_t asking_ = 0;  // asked and not yet answered
+  std::size_t asking_ = 0;  // sent and not yet answered
   std::vector<Stat> answers_;
   bool only_mesh_ = true;  // no failure but those of a mesh
 };

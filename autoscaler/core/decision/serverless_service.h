@@ -13,8 +13,8 @@ namespace sluice::autoscaler {
 /// What decides where the requests of one revision are sent (autoscaler.md 9).
 struct ServerlessView {
   std::string name;                   ///< of the serverless service; activators are chosen by it
-  RouteMode mode = RouteMode::proxy;  ///< what its spec asks for
-  std::int32_t activators = 0;        ///< how many stand in front of it; 0 = all
+  RouteMode mode = RouteMode::proxy;  ///< the mode in its spec
+  std::int32_t activators = 0;        ///< how many are in front of it; 0 = all
   std::vector<std::string> pods;      ///< ready addresses of the private service
   std::vector<std::string> all_activators;  ///< ready addresses of the activator service
   /// ServerlessPlan::proxied_since of the plan before; absent at first.

@@ -41,7 +41,7 @@ class WindowAverage {
   /// Changes the length and keeps the newest values (2.5). The same length changes nothing.
   void resize(Duration window, TimePoint now);
 
-  /// Gives the ring back when the window is empty, which no reading can tell; the next value
+  /// Gives the ring back when the window is empty, which no reading shows; the next value
   /// allocates it again. For revisions that sleep.
   void release_if_empty(TimePoint now);
 

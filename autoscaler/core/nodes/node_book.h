@@ -19,7 +19,7 @@ namespace sluice::autoscaler {
 /// What the agents of the nodes report, and what follows from it (protocols.md 4): which pods are
 /// throttled, and how much memory may still start.
 ///
-/// A node that was silent for kSilence, or whose agent only says what it would do, counts as one
+/// A node that was silent for kSilence, or whose agent is in dry run, counts as one
 /// without an agent. Only nodes with an agent bound anything: without any, everything is granted.
 class NodeBook final : public Room {
  public:
@@ -56,7 +56,7 @@ class NodeBook final : public Room {
 
   [[nodiscard]] std::variant<Heard, Refused> hear(proto::NodeReport report, TimePoint now);
 
-  /// Looks for nodes that have become silent, and forgets those that were for long; true when that
+  /// Looks for nodes that have become silent, and drops those that were for long; true when that
   /// changes an answer. Call every few seconds.
   [[nodiscard]] bool look(TimePoint now);
 
@@ -73,7 +73,7 @@ class NodeBook final : public Room {
   /// Every node that ever reported, by name.
   [[nodiscard]] const std::map<std::string, Node>& nodes() const { return nodes_; }
 
-  /// Nodes whose agents report and act: neither silent nor in a dry run.
+  /// Nodes whose agents count: neither silent nor in a dry run.
   [[nodiscard]] std::size_t reporting() const { return reporting_; }
 
   [[nodiscard]] std::size_t throttled_pods() const { return throttled_.size(); }

@@ -13,7 +13,7 @@
 namespace sluice::autoscaler {
 
 /// Which of many refusals are worth a line: of each peer and reason the first, and after an hour of
-/// silence the next one, with how many there were. When there are too many of them to remember,
+/// silence the next one, with how many there were. When there are too many of them to keep,
 /// those whose hour is over make room; until then others are only counted.
 class RefusalNotes {
  public:

@@ -30,9 +30,9 @@ class Removals {
   /// Pods that an earlier run released to be stopped.
   explicit Removals(std::span<const PodId> released = {});
 
-  /// Compares the pods there are with how many are `wanted` and chooses who leaves, idlest first
-  /// (a pod that has failed before one that starts; of pods alike a throttled one), or takes
-  /// choices back, the busiest first. Pods that have gone are forgotten. `pods` stand in the order
+  /// Compares the pods there are with how many are `wanted` and chooses which to remove, idlest
+  /// first (a pod that has failed before one that starts; of pods alike a throttled one), or takes
+  /// choices back, the busiest first. Pods that have gone are dropped. `pods` are in the order
   /// of their age, the youngest last, as far as that is known. Returns whether leaving() has
   /// changed for any pod.
   bool plan(std::span<const RemovalCandidate> pods, std::int32_t wanted);
@@ -40,7 +40,7 @@ class Removals {
   /// The pods that were chosen since the last call are avoided from this version on.
   void told(std::uint64_t version);
 
-  /// Lets go of those whose version `applied` confirms. Returns whether released() has changed.
+  /// Drops those whose version `applied` confirms. Returns whether released() has changed.
   bool release(const std::function<bool(std::uint64_t version)>& applied);
 
   [[nodiscard]] bool leaving(const PodId& pod) const;

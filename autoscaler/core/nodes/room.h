@@ -14,7 +14,7 @@ namespace sluice::autoscaler {
 /// Whether replicas may start where they run: on nodes whose agents report, or on the one machine.
 class Room {
  public:
-  /// What a revision asks for.
+  /// The replicas that a revision requests.
   struct Demand {
     std::int32_t wanted = 0;   ///< replicas
     std::int32_t load = 0;     ///< of them, what the load alone needs now
@@ -29,9 +29,11 @@ class Room {
     std::int64_t free =
         0;                 ///< bytes that may start now beside what others were granted; if bounded
     bool bounded = false;  ///< fewer than wanted: there is no room for more
-    bool spaced = false;   ///< fewer than there is room for: ask again after kStartSpacing
-    std::string shortage{};  ///< if bounded: why, as a sentence
-    /// How long requests may wait before they are refused for want of room; absent: never refused.
+    bool spaced = false;   ///< fewer than there is room for: try again after kStartSpacing
+    std::string shortage{};                          ///< if bounded: why, as a sentence
+    std::string fix = "free memory, or add a node";  ///< of that; may be empty
+    /// How long requests may wait before they are refused because there is no room; absent: never
+    /// refused.
     std::optional<Duration> patience = Duration{0};
     /// When refused requests are worth another try.
     Duration retry_after = proto::kReportInterval;
@@ -46,7 +48,7 @@ class Room {
   virtual void forget(const RevisionId& revision) = 0;
 
   /// Whether the pod is held back under memory pressure: it takes no new requests while another one
-  /// can, and is no capacity. `node` empty: the platform does not say where it runs.
+  /// can, and is no capacity. `node` empty: its node is unknown.
   [[nodiscard]] virtual bool throttled(const std::string& space, const std::string& pod,
                                        const std::string& node) const = 0;
 };

@@ -55,7 +55,7 @@ enum class LeaseAnswer : std::uint8_t {
 /// and events arrive, as long as clocks run equally fast. Every write names the version it follows;
 /// one that comes too late changes nothing.
 ///
-/// Buckets spread by who is quicker: each replica tries them in an order of its own, and the more
+/// Buckets go to the quickest replica: each replica tries them in an order of its own, and the more
 /// it holds the longer it leaves the next to others. Held ones are not given back for balance.
 class LeaseElection {
  public:
@@ -71,7 +71,7 @@ class LeaseElection {
   void answered(std::uint64_t step, LeaseAnswer answer, const std::optional<LeaseView>& lease,
                 TimePoint now);
 
-  /// What is to be sent now. Each step wants an answer; its bucket has no other until then.
+  /// What is to be sent now. Each step needs an answer; its bucket has no other until then.
   [[nodiscard]] std::vector<LeaseStep> steps(TimePoint now);
 
   /// When steps() will have something, or a bucket is lost unless an answer comes; absent: not
@@ -89,7 +89,7 @@ class LeaseElection {
 
   /// Grows with every bucket that any replica takes, for the versions of states (protocols.md 3):
   /// above every epoch in any lease, and at least the Unix time in seconds, so that it grows even
-  /// when all leases are deleted, and above what one replica without leases says. 0 before the
+  /// when all leases are deleted, and above the epoch of a replica without leases. 0 before the
   /// first bucket.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
@@ -105,7 +105,7 @@ class LeaseElection {
     LeaseStep::Kind kind = LeaseStep::Kind::read;
     TimePoint at{};
     std::uint64_t epoch = 0;
-    bool claims = false;    // it says that we hold the bucket
+    bool claims = false;    // in it we hold the bucket
     bool acquires = false;  // and we did not before
   };
 

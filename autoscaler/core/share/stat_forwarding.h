@@ -25,7 +25,7 @@ inline constexpr Duration kForwardRetry = std::chrono::milliseconds{500};
 inline constexpr int kForwardRetriesMax = 30;
 
 /// Stats that wait for their next try, at most. One more pushes out the oldest: it is nearest to
-/// its end and tells the least.
+/// its end and shows the least.
 inline constexpr std::size_t kForwardBacklogMax = 1000;
 
 /// Longest namespace or name that belongs to a revision.

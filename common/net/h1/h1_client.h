@@ -15,7 +15,8 @@
 namespace sluice::net {
 
 /// One connection to an HTTP/1 server, which carries one exchange after the other. Time limits are
-/// its owner's, who closes it. Belongs to one thread; shared with its outstanding operations only.
+/// its owner's, which closes it. Belongs to one thread; shared with its outstanding operations
+/// only.
 class H1Client {
  public:
   /// How an exchange ended.

@@ -77,7 +77,7 @@ class ResponseParser {
  public:
   explicit ResponseParser(std::size_t head_bytes_max, std::size_t fields_max = 1000);
 
-  /// `to_head`: the request was HEAD, so no body follows whatever the header says.
+  /// `to_head`: the request was HEAD, so no body follows whatever its header fields are.
   void reset(bool to_head);
   Fed feed_head(std::string_view bytes, ResponseHead& head);
 

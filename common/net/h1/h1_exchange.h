@@ -48,7 +48,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   void forward(UpstreamPool& pool, const http::RequestRewrite& rewrite) override;
   void respond(const http::OwnResponse& response) override;
 
-  /// The kernel says that the client has finished sending.
+  /// The kernel reports that the client has finished sending.
   void on_hangup();
 
  private:
@@ -66,7 +66,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   /// What the one timer of the connection waits for: its own business, or the request's.
   enum class Wake : std::uint8_t { none, head, unused, linger, peer, expect, body, write, request };
 
-  /// What there is to know about a connection that has switched protocols.
+  /// The state of a connection that has switched protocols.
   struct Tunnel {
     http::WebSocketFrames frames;  ///< of what went to the client
     bool websocket = false;
@@ -216,7 +216,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   Duration peer_check_step_{};
 
   int operations_ = 0;       // asynchronous operations that still point here
-  std::uint32_t lease_ = 0;  // tells a late write of an upstream given up from a present one
+  std::uint32_t lease_ = 0;  // marks late writes of an upstream that was given up
   std::size_t lingered_ = 0;
   Phase phase_ = Phase::head;
   bool fresh_ = true;  // no byte of HTTP/1 has been seen

@@ -13,8 +13,8 @@ namespace sluice::net {
 class H2UpstreamUser;
 
 /// Carries one request whose body is complete to an upstream over HTTP/1.1: a probe, or the request
-/// of a client that speaks HTTP/2 by now, stream 1 of an h2c upgrade (queue-proxy.md 9). Tells its
-/// user what an HTTP/2 upstream would have told it.
+/// of a client that speaks HTTP/2 by now, stream 1 of an h2c upgrade (queue-proxy.md 9). Makes the
+/// calls to its user that an HTTP/2 upstream would make.
 class H1Leg final : private UpstreamUser {
  public:
   /// Fresh: a request that cannot be repeated meets no stale connection. Pooled: an idle one will
@@ -31,7 +31,7 @@ class H1Leg final : private UpstreamUser {
   /// Whether the request is on a connection.
   [[nodiscard]] bool connected() const { return upstream_ != nullptr; }
 
-  /// Content went on to the client: as much again may be read.
+  /// Content was passed to the client: as much again may be read.
   void consumed(std::size_t bytes);
 
  private:

@@ -117,7 +117,7 @@ bool H1Exchange::take_switch() {
   if (!http::switches_as_asked(response_, asked)) {
     std::string text = "the service switched protocols without a request to do so\n";
     if (!asked.empty()) {
-      text = "the service switched to another protocol than the one asked for, ";
+      text = "the service switched to another protocol than the requested one, ";
       text.append(asked).append("\n");
     }
     upstream_lost(Error::upstream_invalid, std::move(text));

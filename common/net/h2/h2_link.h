@@ -18,7 +18,7 @@ class HeaderBlock;
 
 namespace sluice::net {
 
-/// Why a stream or a connection of HTTP/2 ends (RFC 9113, 7); the ones we say ourselves.
+/// Why a stream or a connection of HTTP/2 ends (RFC 9113, 7); those that we send.
 enum class H2Error : std::uint32_t {
   no_error = 0x0,
   protocol = 0x1,
@@ -30,7 +30,7 @@ enum class H2Error : std::uint32_t {
 };
 
 /// The bytes of one HTTP/2 connection, either side of it: feeds the session whatever arrives and
-/// writes whatever the session wants to send. What was submitted during one turn of the loop goes
+/// writes whatever the session has to send. What was submitted during one turn of the loop goes
 /// out together at its end. A read is always outstanding, since control frames must be answered;
 /// bodies are held back by windows, never by not reading.
 class H2Link {

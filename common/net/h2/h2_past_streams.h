@@ -28,7 +28,7 @@ class H2PastStreams {
   /// The client has ended its side, or all of it.
   void ended(std::int32_t stream, bool by_reset);
 
-  /// What to say of a HEADERS or DATA frame on `stream`, which is not open.
+  /// The answer to a HEADERS or DATA frame on `stream`, which is not open.
   [[nodiscard]] Verdict look(std::int32_t stream) const;
 
  private:

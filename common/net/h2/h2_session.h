@@ -20,7 +20,7 @@ using H2Callbacks = std::unique_ptr<nghttp2_session_callbacks, FreeH2Callbacks>;
 /// A set without any callback.
 [[nodiscard]] H2Callbacks no_callbacks();
 
-/// The events that both sides of a proxy want, as static functions of `Events`.
+/// The events that both sides of a proxy handle, as static functions of `Events`.
 template <class Events>
 [[nodiscard]] H2Callbacks callbacks_of() {
   H2Callbacks made = no_callbacks();

@@ -24,7 +24,7 @@ struct H2Failure {
   bool reused = false;       ///< the connection had served other requests before
 };
 
-/// What an upstream connection asks of and tells the stream that uses it.
+/// The calls of an upstream connection to the stream that uses it.
 class H2UpstreamUser {
  public:
   struct Body {
@@ -35,13 +35,13 @@ class H2UpstreamUser {
   /// The next bytes of the request's body. Size 0 and not ended: none now, resume() follows.
   virtual Body read_request_body(char* to, std::size_t room) = 0;
 
-  /// Trailers of the request; asked when the body has ended.
+  /// Trailers of the request; called when the body has ended.
   [[nodiscard]] virtual const http::HeaderBlock& request_trailers() const = 0;
 
   /// Where the head of the response is put together.
   [[nodiscard]] virtual http::ResponseHead& response_head() = 0;
 
-  /// The request's head is on a connection; told by H1Leg alone.
+  /// The request's head is on a connection; called by H1Leg alone.
   virtual void on_upstream_sent() {}
 
   virtual void on_upstream_interim() = 0;
@@ -83,7 +83,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   /// There is more of the request's body, or its end.
   void resume(std::int32_t stream);
 
-  /// Content went on to the client: the upstream may send as much again.
+  /// Content was passed to the client: the upstream may send as much again.
   void consumed(std::int32_t stream, std::size_t bytes);
 
   /// Lets the upstream send `size` bytes of the body before any is acknowledged; more than before.
@@ -129,7 +129,7 @@ class H2Upstream final : private H2Link, private UpstreamUser {
   std::uint64_t served_ = 0;       // responses completed
   bool settled_ = false;           // the peer's SETTINGS came
   std::size_t allowed_ = 0;        // streams at once, once settled
-  bool reading_trailers_ = false;  // the block being read stands behind a body
+  bool reading_trailers_ = false;  // the block being read follows a body
   bool going_away_ = false;        // takes no new streams
   bool idle_once_ = false;         // was idle when the last sweep came
 };

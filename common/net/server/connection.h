@@ -27,7 +27,7 @@ class Connection {
   /// Closes unless a request is being read or served; returns whether it does.
   virtual bool close_if_idle() = 0;
 
-  /// The server drains from now on: tell the client where the protocol has words for it.
+  /// The server drains from now on: announce it to the client where the protocol can.
   virtual void drain() = 0;
 
   /// Ends a connection that has switched protocols, where the protocol has words for it.

@@ -81,7 +81,7 @@ class Exchange {
 
   [[nodiscard]] bool peer_is_local() const { return peer_local_; }
 
-  /// The uid of the process at the client's end, where the kernel says it: of a client of this
+  /// The uid of the process at the client's end, where the kernel reports it: of a client of this
   /// machine that still holds its connection. Each call asks the kernel: some microseconds.
   [[nodiscard]] virtual std::optional<std::uint32_t> peer_user() { return std::nullopt; }
 
@@ -96,7 +96,7 @@ class Exchange {
   [[nodiscard]] bool body_sent() const { return body_sent_; }
 
   /// Bytes of memory this exchange holds, and needs to be sent on: its head twice, what has come of
-  /// its body, its buffers. For bounds on that; where it grows, Gateway::grew tells.
+  /// its body, its buffers. For bounds on that; where it grows, Gateway::grew is called.
   [[nodiscard]] virtual std::size_t memory() const = 0;
 
   virtual void set_timeouts(const Timeouts& timeouts) = 0;
@@ -155,7 +155,7 @@ class Gateway {
   /// knows of the request to Sluice-Error, as in "; queued=120ms", and header lines to `extra`.
   virtual void explain(Exchange& /*exchange*/, http::OwnResponse& /*response*/) {}
 
-  /// Text of a 504, and who says so in Sluice-Error.
+  /// Text of a 504, and the program named in Sluice-Error.
   [[nodiscard]] virtual std::string_view timeout_text() const = 0;
   [[nodiscard]] virtual std::string_view place() const = 0;
 };

@@ -4,7 +4,7 @@
 
 namespace sluice::net {
 
-/// The revision's three timers of one exchange as a value (queue-proxy.md 8): who fires next, and
+/// The revision's three timers of one exchange as a value (queue-proxy.md 8): which fires next, and
 /// what is said then. Times are arguments.
 class ExchangeTimers {
  public:

@@ -6,7 +6,7 @@
 
 namespace sluice::metrics {
 
-/// Writes what the kernel knows of this process, as Prometheus' own clients name it: `process_*`.
+/// Writes the kernel's figures of this process, as Prometheus' own clients name it: `process_*`.
 /// `started`: Unix time of its start in seconds. Reads /proc; what cannot be read is left out.
 void write_process_facts(Families& families, double started);
 

@@ -82,8 +82,8 @@ class ProxyServer {
                                                 TlsSessions* sessions = nullptr);
   [[nodiscard]] Result<Address, Problem> adopt(int descriptor, TlsSessions* sessions = nullptr);
 
-  /// From now on every response says so and closes its connection. Idle connections stay, since
-  /// their next request may be on its way; it is answered like any other.
+  /// From now on every response announces it and closes its connection. Idle connections stay,
+  /// since their next request may be on its way; it is answered like any other.
   void close_after_responses();
 
   /// Closes the connections that serve no request now.

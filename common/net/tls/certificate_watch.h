@@ -10,7 +10,7 @@
 
 namespace sluice::net {
 
-/// Where a pair stands.
+/// The files of a pair.
 struct TlsFiles {
   std::string certificate;
   std::string key;
@@ -33,7 +33,7 @@ class CertificateWatch {
   /// What a look brings: a pair that was not there before, or nothing new.
   using News = std::optional<TlsPair>;
 
-  /// Whether both files are there. Problem: the file system does not say.
+  /// Whether both files are there. Problem: the file system gives no answer.
   [[nodiscard]] Result<bool, Problem> present() const;
 
   /// A pair whose contents differ from those of the last one returned. A problem (a file is gone or
@@ -43,7 +43,7 @@ class CertificateWatch {
   [[nodiscard]] const std::string& certificate_path() const { return paths_[0]; }
 
  private:
-  // What stat says of a file; Kubernetes swaps a link, so that a new pair is another inode.
+  // The stat of a file; Kubernetes swaps a link, so that a new pair is another inode.
   struct Stamp {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;

@@ -11,7 +11,7 @@ namespace sluice::net {
 /// What one step of a TLS session came to.
 struct TlsStep {
   enum class State : std::uint8_t {
-    done,        ///< it went on; `bytes` says how far
+    done,        ///< it progressed by `bytes`
     want_read,   ///< nothing happened: bytes from the peer must come first
     want_write,  ///< nothing happened: the socket must take bytes first
     ended,       ///< the peer has finished sending
@@ -42,7 +42,8 @@ class TlsSession {
   /// Whether a read may find something although the socket reports nothing new.
   [[nodiscard]] virtual bool may_have_more() const = 0;
 
-  /// Tells the peer that nothing follows, so that it can tell an end from a cut. Best effort.
+  /// Announces to the peer that nothing follows, so that it can distinguish an end from a cut. Best
+  /// effort.
   virtual void close_notify() = 0;
 
   /// After a failed handshake: why, for people; names no peer.

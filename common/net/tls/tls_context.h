@@ -18,7 +18,7 @@ namespace sluice::net {
 
 using TlsDigest = std::array<unsigned char, 32>;
 
-/// SHA-256 over both halves of a pair; tells whether files hold something new.
+/// SHA-256 over both halves of a pair; differs when files hold something new.
 [[nodiscard]] TlsDigest digest_of(const TlsPair& pair);
 
 /// What a TLS listener needs: settings that stay, and a pair that can be changed while connections
@@ -56,7 +56,7 @@ class TlsContext final : public TlsSessions {
   static int choose_protocol(ssl_st* ssl, const unsigned char** chosen, unsigned char* chosen_size,
                              const unsigned char* offered, unsigned offered_size, void* self);
 
-  std::string protocols_;         // ALPN as it stands on the wire
+  std::string protocols_;         // ALPN as on the wire
   std::string protocols_not_h2_;  // the same without h2
   std::function<bool(std::string_view)> h2_allowed_;
   SocketMethod socket_method_;

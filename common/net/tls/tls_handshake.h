@@ -15,7 +15,7 @@ class ProxyServer;
 
 /// A connection of a TLS listener until its handshake is over. Then the server gets the stream and
 /// the protocol that was agreed on. All of it, with the first request's head, has the time of one
-/// head; a client that says nothing costs a socket and no session.
+/// head; a client that sends nothing costs a socket and no session.
 ///
 ///   waiting ─► shaking hands ─► handed over
 ///                   └─► refused (drains, so that the alert or the answer arrives) ─► closed

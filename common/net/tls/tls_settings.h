@@ -11,7 +11,7 @@ namespace sluice::net {
 
 enum class TlsVersion : std::uint8_t { v1_2, v1_3 };
 
-/// What a TLS server offers. The empty lists stand for the library's choice.
+/// What a TLS server offers. Empty lists mean the library's choice.
 struct TlsSettings {
   TlsVersion min = TlsVersion::v1_3;
   TlsVersion max = TlsVersion::v1_3;
@@ -20,7 +20,7 @@ struct TlsSettings {
   std::vector<std::string> groups{};      ///< key exchange, in OpenSSL's names, most wanted first
   std::vector<std::string> protocols{"h2", "http/1.1"};  ///< ALPN, most wanted first
 
-  /// Names that were asked for, are known, and are not in this build: to be reported once.
+  /// Names that were given, are known, and are not in this build: to be reported once.
   std::vector<std::string> missing{};
 
   friend bool operator==(const TlsSettings&, const TlsSettings&) = default;

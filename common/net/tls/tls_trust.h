@@ -24,7 +24,7 @@ class TlsTrust {
   TlsTrust& operator=(const TlsTrust&) = delete;
 
   /// Trusts the certificates in these PEM texts, and no others, from now on. A text without a
-  /// certificate, or with anything else in it, is left out as a whole; the problems say which by
+  /// certificate, or with anything else in it, is left out as a whole; the problems name them by
   /// their place in `bundles`.
   std::vector<Problem> replace(std::span<const std::string> bundles);
 

@@ -6,7 +6,7 @@
 
 namespace sluice::net {
 
-/// How fast a pool opens connections when a crowd asks at once. Each connection costs both sides
+/// How fast a pool opens connections for many requests at once. Each connection costs both sides
 /// several requests' work, and while answers come back their connections serve waiting requests: so
 /// few are opened amid such returns, and ever more of them while none return. Counted in ticks;
 /// a waiting request is served by either side, at least kAmidReturns of them a tick. A value

@@ -26,7 +26,7 @@ struct UpstreamPool::Attempt {
   Socket* won = nullptr;      // the connected one of the two
   Upstream* given = nullptr;  // instead of one of its own: another request left it behind
   std::unique_ptr<TlsSession> session{};
-  int round = 0;       // of tries; a connect of an earlier one says nothing any more
+  int round = 0;       // of tries; a connect of an earlier one is ignored
   int pending = 0;     // waits and connects that still point here
   unsigned waits = 0;  // of the timer; the newest counts
   bool resting = false;

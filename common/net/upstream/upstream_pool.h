@@ -22,7 +22,7 @@ namespace sluice::net {
 class H2Upstreams;
 class UpstreamPool;
 
-/// What a connection tells the exchange that uses it.
+/// The calls of a connection to the exchange that uses it.
 class UpstreamUser {
  public:
   /// The outstanding read ended: bytes are in `in`, or the connection has ended.

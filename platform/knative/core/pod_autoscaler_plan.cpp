@@ -40,8 +40,8 @@ Activity activity_of(const PodAutoscaler& object) {
 }
 
 std::string_view message_of(std::string_view reason) {
-  if (reason == "Queued") return "Requests wait while pods are on their way.";
-  if (reason == "NoTraffic") return "Nothing is asked of it.";
+  if (reason == "Queued") return "Requests are held until a pod is ready.";
+  if (reason == "NoTraffic") return "The target receives no traffic.";
   if (reason == "TimedOut") return "Its pods did not become ready in time.";
   return {};
 }
@@ -227,7 +227,7 @@ PodAutoscaler::Status plan_status(const PodAutoscalerSight& sight, TimePoint now
   State active = change.marked ? active_state(change) : present_state(object, kActive);
   if (sight.serverless != nullptr && !owned) {
     active = {"False", "NotOwned",
-              "Another ServerlessService of its name is in the way; delete that."};
+              "A ServerlessService of the same name has another owner; delete it."};
   }
   State initialized;
   if (change.initialized) initialized.status = "True";

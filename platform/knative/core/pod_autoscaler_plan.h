@@ -23,7 +23,7 @@ struct PodAutoscalerSight {
   const PodAutoscaler* object = nullptr;
   const ServerlessObject* serverless = nullptr;
   const kube::Workload* target = nullptr;
-  const ScaleOrder* order = nullptr;  ///< null: nothing was decided yet
+  const ScaleOrder* order = nullptr;  ///< null: no decision has been made yet
   std::int32_t ready = 0;             ///< pods
   ScalingSpec scaling;
 };

@@ -17,7 +17,6 @@ inline constexpr std::string_view kServerlessGroup =
     "/apis/networking.internal.knative.dev/v1alpha1";
 
 /// Names the revision of a pod, of a Deployment and of its pod template.
-inline constexpr std::string_view kRevisionLabel = "serving.knative.dev/revision";
 
 /// Absent: it is no such object.
 [[nodiscard]] std::optional<PodAutoscaler> decode_pod_autoscaler(std::string_view json);

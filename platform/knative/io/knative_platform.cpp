@@ -151,7 +151,7 @@ PodAutoscalerSight KnativePlatform::sight_of(const RevisionId& id, const PodAuto
 void KnativePlatform::reconcile(const RevisionId& id, const PodAutoscalerSight& sight,
                                 Governed& governed) {
   if (target_path(id, sight.object->target).empty()) {
-    complain(id, governed, "only Deployments of Knative are scaled, and this is no such");
+    complain(id, governed, "the target is not a Deployment of Knative; only those are scaled");
     return;
   }
   governed.planned.clear();
@@ -177,7 +177,7 @@ void KnativePlatform::write_serverless(const RevisionId& id, const PodAutoscaler
       return write(id, serverless_path(id),
                    correct_serverless_request(id, *sight.object, *sight.serverless, wish));
     case Step::not_owned:
-      return complain(id, governed, "the ServerlessService of its name has another owner");
+      return complain(id, governed, "the ServerlessService of the same name has another owner");
   }
 }
 
@@ -273,7 +273,7 @@ void KnativePlatform::compare(const RevisionId& id) {
   const auto lasting =
       shadow_.compare(id, shown_want(governed.order->report), object->status.desired, clock_.now());
   if (!lasting) return;
-  ground_.place.log.write(log::Severity::warning, "the shadow wants another scale than Knative",
+  ground_.place.log.write(log::Severity::warning, "the shadow's decision differs from Knative's",
                           {{"revision", shown(id)},
                            {"ours", std::to_string(lasting->ours)},
                            {"theirs", std::to_string(lasting->theirs)},
@@ -310,12 +310,13 @@ void KnativePlatform::write_metrics(metrics::Families& families) const {
   if (!presence_.there()) return;
   using metrics::MetricType;
   families.gauge("sluice_knative_revisions",
-                 "Revisions of Knative that are scaled, or shadowed, here", governed_.size());
+                 "Knative revisions that this autoscaler scales or shadows", governed_.size());
   if (!rules_.shadow) return;
   families.counter("sluice_shadow_agreements_total",
-                   "Decisions of the shadow that equalled what Knative wanted",
+                   "Decisions of the shadow equal to those of Knative",
                    shadow_.counts().agreements);
-  families.counter("sluice_shadow_differences_total", "Decisions of the shadow that did not",
+  families.counter("sluice_shadow_differences_total",
+                   "Decisions of the shadow different from those of Knative",
                    shadow_.counts().differences);
 }
 

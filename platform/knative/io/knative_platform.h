@@ -20,8 +20,8 @@ namespace sluice::autoscaler {
 
 /// Revisions of a Knative that is installed in the cluster, as a platform (autoscaler.md 16.4,
 /// 16.5): those of our class are scaled instead of by Knative's autoscaler. As a shadow it reports
-/// all of them, of whatever class, and writes nothing: what is ordered is compared with what
-/// Knative wants. Without Knative in the cluster it does nothing.
+/// all of them, of whatever class, and writes nothing: its orders are compared with
+/// Knative's. Without Knative in the cluster it does nothing.
 class KnativePlatform final : public Platform {
  public:
   struct Rules {

@@ -1,5 +1,7 @@
 #include "platform/knative/io/knative_view.h"
 
+#include "common/kube/labels.h"
+
 #include "platform/knative/io/knative_json.h"
 #include "platform/kubernetes/io/watched_pod.h"
 #include <algorithm>
@@ -30,7 +32,7 @@ kube::ObjectName name_of(const RevisionId& id) {
 }
 
 std::string revision_of(const kube::StringMap& labels) {
-  const auto found = labels.find(kRevisionLabel);
+  const auto found = labels.find(kube::kRevisionLabel);
   return found == labels.end() ? std::string{} : found->second;
 }
 
@@ -67,7 +69,7 @@ KnativeView::KnativeView(const kube::Place& at, ClusterObjects& objects, std::st
                     if (synced_) events_.seen(serverless_path(id_of(name)));
                     touch(id_of(name));
                   })},
-      pods_{at, collection("/api/v1/pods", std::string{kRevisionLabel}), kube::decode_pod,
+      pods_{at, collection("/api/v1/pods", std::string{kube::kRevisionLabel}), kube::decode_pod,
             followed<kube::Pod>([this](const auto& name, const auto& value, bool there) {
               on_pod(name, value, there);
             })} {

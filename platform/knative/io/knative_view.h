@@ -14,8 +14,8 @@
 
 namespace sluice::autoscaler {
 
-/// What the API server says of Knative's revisions. A PodAutoscaler, its ServerlessService and its
-/// revision share one name; pods and Deployments carry it as a label.
+/// Knative's revisions as the API server reports them. A PodAutoscaler, its ServerlessService and
+/// its revision share one name; pods and Deployments carry it as a label.
 class KnativeView {
  public:
   struct Events {

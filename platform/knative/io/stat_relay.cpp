@@ -38,10 +38,10 @@ void StatRelay::take(std::span<const proto::StatMessage> messages,
 
 void StatRelay::write_metrics(metrics::Families& families) const {
   using metrics::MetricType;
-  families.counter("sluice_autoscaler_stats_relayed_total",
-                   "Stats that went on to Knative's autoscaler", counts_.relayed);
+  families.counter("sluice_autoscaler_stats_relayed_total", "Stats relayed to Knative's autoscaler",
+                   counts_.relayed);
   families.counter("sluice_autoscaler_stats_relay_dropped_total",
-                   "Stats that Knative's autoscaler could not take", counts_.dropped);
+                   "Stats that Knative's autoscaler did not accept", counts_.dropped);
 }
 
 }  // namespace sluice::autoscaler

@@ -15,7 +15,7 @@
 
 namespace sluice::autoscaler {
 
-/// Knative's activators know one Service for all stats. When we are behind it, stats of revisions
+/// Knative's activators send all stats to one Service. When we are behind it, stats of revisions
 /// that Knative's own autoscaler scales are relayed to it. What it cannot take now is dropped: the
 /// next second's stat replaces it. Belongs to one thread.
 class StatRelay {

@@ -1,11 +1,12 @@
 #include "platform/kubernetes/core/activator_ports.h"
 
+#include "common/kube/request_scaler.h"
 #include "common/ring/hash_ring.h"
 
 namespace sluice::autoscaler {
 namespace {
 
-constexpr std::uint32_t kCount = ActivatorPorts::kLast - ActivatorPorts::kFirst + 1;
+constexpr std::uint32_t kCount = kube::kActivatorPortLast - kube::kActivatorPortFirst + 1;
 
 }  // namespace
 
@@ -23,7 +24,7 @@ void ActivatorPorts::forget(const RevisionId& id) {
 }
 
 std::optional<RevisionId> ActivatorPorts::told(const RevisionId& id, std::uint16_t in_status) {
-  if (in_status < kFirst || in_status > kLast) return std::nullopt;
+  if (!kube::is_activator_port(in_status)) return std::nullopt;
   const auto holder = holders_.find(in_status);
   if (holder == holders_.end()) {
     give(id, in_status);
@@ -43,7 +44,7 @@ std::optional<std::uint16_t> ActivatorPorts::port_of(const RevisionId& id) {
   // that choose at once seldom choose alike.
   const auto start = static_cast<std::uint32_t>(ring::hash_of(id.space + "/" + id.name) % kCount);
   for (std::uint32_t i = 0; i < kCount; ++i) {
-    const auto port = static_cast<std::uint16_t>(kFirst + (start + i) % kCount);
+    const auto port = static_cast<std::uint16_t>(kube::kActivatorPortFirst + (start + i) % kCount);
     if (holders_.contains(port)) continue;
     give(id, port);
     return port;

@@ -9,15 +9,12 @@
 
 namespace sluice::autoscaler {
 
-/// The port on every activator that stands for a scaler, unique among all of them (protocols.md 8).
+/// The port on every activator for a scaler, unique among all of them (protocols.md 8).
 /// A scaler keeps the one in its status. Where two have the same, since two replicas gave it away
 /// at once, every replica comes to the same answer: the one whose name is first keeps it.
 class ActivatorPorts {
  public:
-  static constexpr std::uint16_t kFirst = 20'000;
-  static constexpr std::uint16_t kLast = 29'999;
-
-  /// Notes what the status of a scaler says, 0: nothing. Returns the scaler that loses this port by
+  /// Notes the port in the status of a scaler, 0: none. Returns the scaler that loses this port by
   /// it, if one does.
   std::optional<RevisionId> told(const RevisionId& id, std::uint16_t in_status);
 

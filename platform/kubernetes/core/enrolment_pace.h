@@ -35,7 +35,7 @@ class EnrolmentPace {
   static constexpr double kStrangersPerSecond = 1;
   static constexpr double kStrangersBurst = 10;
 
-  /// Addresses that are remembered; for one more, the one that asked longest ago is forgotten.
+  /// Addresses that are remembered; for one more, the one with the oldest request is dropped.
   static constexpr std::size_t kPeersMax = 4096;
 
   /// Whether the address may shake hands now; it has done so then.
@@ -43,8 +43,8 @@ class EnrolmentPace {
     return remember(address).handshakes.take(now);
   }
 
-  /// How long the peer should wait before it asks again; zero: its token is to be reviewed now, and
-  /// settled() is to follow.
+  /// How long the peer should wait before its next request; zero: its token is to be reviewed now,
+  /// and settled() is to follow.
   [[nodiscard]] Duration ask(const std::string& address, TimePoint now);
 
   enum class Verdict : std::uint8_t {
@@ -72,7 +72,7 @@ class EnrolmentPace {
   kube::TokenBucket all_{kPerSecond, kBurst};
   kube::TokenBucket strangers_{kStrangersPerSecond, kStrangersBurst};
   std::map<std::string, Peer> peers_;
-  std::list<std::string> order_;  // of peers_, who asked longest ago in front
+  std::list<std::string> order_;  // of peers_, the oldest request in front
 };
 
 }  // namespace sluice::autoscaler

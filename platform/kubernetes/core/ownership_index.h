@@ -9,7 +9,7 @@
 
 namespace sluice::autoscaler {
 
-/// Which objects of a kind say that they belong to a scaler of their namespace: also those that it
+/// Which objects of a kind name a scaler of their namespace as their owner: also those that it
 /// does not name, or name any more.
 class OwnershipIndex {
  public:

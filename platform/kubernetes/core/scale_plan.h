@@ -27,7 +27,7 @@ struct ScalePlan {
   };
 
   std::vector<Cost> costs;
-  std::optional<std::int32_t> replicas;  ///< absent: what stands there is right, or not yet wrong
+  std::optional<std::int32_t> replicas;  ///< absent: the present number is right, or not yet wrong
   bool waits_for_costs = false;          ///< lowering continues once the costs are in force
 
   friend bool operator==(const ScalePlan&, const ScalePlan&) = default;

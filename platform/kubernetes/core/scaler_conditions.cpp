@@ -25,13 +25,14 @@ kube::Condition troubled(std::string type, const Trouble& trouble) {
 }
 
 constexpr const char* kPaused =
-    "spec.replicas is set, so that many run and the load is not followed; remove it to go on: "
+    "spec.replicas is set, so that many replicas run whatever the load; remove it to scale by load "
+    "again: "
     "kubectl patch rqs NAME --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/replicas\"}]'";
 
 std::optional<Trouble> start_failed(const ConditionView& view) {
   if (!view.report || view.report->start_failed.empty()) return std::nullopt;
   return Trouble{"StartFailed", "its pods fail to start: " + view.report->start_failed,
-                 "correct the workload: kubectl describe pod says more"};
+                 "correct the workload: kubectl describe pod shows the details"};
 }
 
 kube::Condition ready(const ConditionView& view) {
@@ -43,7 +44,7 @@ kube::Condition ready(const ConditionView& view) {
       if (*each && (*each)->waiting == waiting) return troubled("Ready", **each);
     }
   }
-  if (!view.report) return make("Ready", "Unknown", "Starting", "nothing was decided yet");
+  if (!view.report) return make("Ready", "Unknown", "Starting", "no decision has been made yet");
   if (view.report->paused) return make("Ready", "True", "Paused", kPaused);
   switch (view.report->activity) {
     case Activity::inactive:
@@ -62,23 +63,23 @@ const char* status_of_paused(Activity activity) {
 }
 
 kube::Condition active(const ConditionView& view) {
-  if (!view.report) return make("Active", "Unknown", "Starting", "nothing was decided yet");
+  if (!view.report) return make("Active", "Unknown", "Starting", "no decision has been made yet");
   if (view.report->paused) {
     return make("Active", status_of_paused(view.report->activity), "Paused");
   }
   if (const auto start = start_failed(view)) {
-    return make("Active", "Unknown", start->reason, "pods are wanted and fail to start");
+    return make("Active", "Unknown", start->reason, "the requested pods fail to start");
   }
   if (!view.report->cannot_scale.empty()) {
     const bool some = view.report->ready > 0;
     return make("Active", some ? "True" : "Unknown", "NodePressure",
-                "the nodes have no room for all that is wanted; free memory there or add nodes");
+                "the nodes have no room for all requested pods; free memory there or add nodes");
   }
   switch (view.report->activity) {
     case Activity::inactive:
       return make("Active", "False", "NoTraffic");
     case Activity::activating:
-      return make("Active", "Unknown", "Queued", "pods are wanted and not ready yet");
+      return make("Active", "Unknown", "Queued", "the requested pods are not ready yet");
     case Activity::active:
       break;
   }
@@ -89,8 +90,7 @@ kube::Condition target(const ConditionView& view) {
   if (view.access) return troubled("Target", *view.access);
   if (view.target) return troubled("Target", *view.target);
   if (view.paused) {
-    return make("Target", "True", "Paused",
-                "roll-outs of it are paused; it is scaled all the same");
+    return make("Target", "True", "Paused", "its roll-outs are paused; it is still scaled");
   }
   return make("Target", "True", "Found");
 }
@@ -102,7 +102,7 @@ kube::Condition conflict(const ConditionView& view) {
 
 kube::Condition sidecar(const ConditionView& view) {
   if (view.sidecar) return troubled("Sidecar", *view.sidecar);
-  if (!view.pods) return make("Sidecar", "Unknown", "NoPods", "there is no pod to look at");
+  if (!view.pods) return make("Sidecar", "Unknown", "NoPods", "the target has no pods");
   return make("Sidecar", "True", "Injected");
 }
 
@@ -110,8 +110,8 @@ kube::Condition metrics(const ConditionView& view) {
   if (!view.report) return make("Metrics", "Unknown", "Starting");
   if (view.report->metrics_missing) {
     return make("Metrics", "False", "MetricsMissing",
-                "nothing is heard of its pods or of the activators, so the last number stays; see "
-                "whether port 9090 of the pods can be reached from the autoscaler");
+                "its pods and the activators report nothing, so the last number stays; check that "
+                "the autoscaler can reach port 9090 of the pods");
   }
   return make("Metrics", "True", "Reported");
 }

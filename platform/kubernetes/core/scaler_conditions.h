@@ -25,7 +25,7 @@ struct ConditionView {
   std::optional<ScaleReport> report;
 };
 
-/// What a write that was answered 403 with these words says: a rule that is missing, for the most
+/// The cause of a 403 with these words: a rule that is missing, for the most
 /// part, or a namespace that is ending, in which nothing new may be made.
 [[nodiscard]] Trouble refused_write(const std::string& words);
 

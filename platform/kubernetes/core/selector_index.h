@@ -12,11 +12,11 @@
 namespace sluice::autoscaler {
 
 /// Which scalers a pod belongs to, by the selectors of their targets. A look-up costs the labels of
-/// the pod, not the scalers of its namespace: a selector stands under the rarest thing it asks for,
+/// the pod, not the scalers of its namespace: a selector is under the rarest thing it requires,
 /// one of its own labels.
 class SelectorIndex {
  public:
-  /// Replaces what was known of `id`, whose namespace is that of the pods. Returns whether that
+  /// Replaces the selector of `id`, whose namespace is that of the pods. Returns whether that
   /// changed anything.
   bool set(const RevisionId& id, const kube::Selector& selector);
 

@@ -1,5 +1,6 @@
 #include "platform/kubernetes/core/service_plan.h"
 
+#include "common/kube/labels.h"
 #include "common/ring/hash_ring.h"
 
 #include <algorithm>
@@ -41,11 +42,12 @@ bool plan_pods(const ServiceView& view, ServicePlan& plan) {
   }
   const std::string name = pods_name(view.id);
   if (!is_owner(*view.scaler, *view.pods)) {
-    const auto label = view.pods->labels.find(kScalerLabel);
+    const auto label = view.pods->labels.find(kube::kScalerLabel);
     if (label == view.pods->labels.end() || label->second != view.id.name) {
-      plan.trouble = Trouble{"ServiceContested",
-                             "the Service " + name + ", which is to select the pods, is not ours",
-                             "delete or rename it, or give the RequestScaler another name"};
+      plan.trouble = Trouble{
+          "ServiceContested",
+          "the Service " + name + ", which would select the pods, belongs to something else",
+          "delete or rename it, or give the RequestScaler another name"};
       return false;
     }
     // Of a scaler of that name that was deleted and made again.
@@ -62,10 +64,9 @@ Trouble has_selector(const ServiceView& view) {
   return {
       "ServiceHasSelector",
       "the Service " + front_name(view.id, *view.scaler) +
-          " selects pods by itself, so requests pass the activators by and replicas are not "
-          "lowered",
-      "remove spec.selector in your own manifest of it, or set spec.service.adopt: true to have "
-      "it taken over and given back on deletion"};
+          " selects pods itself, so requests bypass the activators and replicas are not lowered",
+      "remove spec.selector in your own manifest of it, or set spec.service.adopt: true to have it "
+      "taken over and restored on deletion"};
 }
 
 Trouble contested(const ServiceView& view, const std::string& by) {
@@ -134,7 +135,7 @@ Trouble port_missing(const ServiceView& view) {
   return {"ServicePortMissing",
           "the Service " + front_name(view.id, *view.scaler) + " has no port named " +
               view.scaler->service.port,
-          "name one of its ports in spec.service.port, or leave that out to have all"};
+          "name one of its ports in spec.service.port, or leave it out to route all ports"};
 }
 
 // Until the watch shows that the Service is there, with endpoints of ours if any are wanted. Later
@@ -144,8 +145,8 @@ std::optional<Trouble> not_routed(const ServiceView& view) {
     const std::string name = front_name(view.id, *view.scaler);
     return Trouble{"Routing",
                    view.workload == nullptr
-                       ? "the Service " + name + " is made once its target is there"
-                       : "the Service " + name + " is being made",
+                       ? "the Service " + name + " is created once its target exists"
+                       : "the Service " + name + " is being created",
                    "", true};
   }
   if (view.has_slices || view.slices_stand) return std::nullopt;
@@ -176,7 +177,7 @@ std::vector<kube::Service::Port> front_ports(const kube::RequestScaler& scaler,
     kube::Service::Port port;
     port.name = std::move(name);
     port.port = number;
-    port.target_port = kQueuePort;
+    port.target_port = kube::kQueuePort;
     if (scaler.protocol == "h2c") port.app_protocol = "kubernetes.io/h2c";
     ports.push_back(std::move(port));
   };
@@ -187,7 +188,7 @@ std::vector<kube::Service::Port> front_ports(const kube::RequestScaler& scaler,
   const bool only =
       std::count_if(workload.ports.begin(), workload.ports.end(), takes_requests) == 1;
   for (const auto& port : workload.ports) {
-    if (port.name == kQueuePort || !takes_requests(port)) continue;
+    if (port.name == kube::kQueuePort || !takes_requests(port)) continue;
     add(!port.name.empty() ? port.name
         : only             ? "http"
                            : "port-" + std::to_string(port.number),
@@ -201,7 +202,7 @@ kube::StringMap pods_selector(const kube::Workload& workload) {
   // A Service cannot say expressions; the template's labels pick the same pods.
   kube::StringMap selector =
       workload.selector.expressions.empty() ? workload.selector.labels : workload.template_labels;
-  selector.insert_or_assign(std::string{kSidecarLabel}, "queue-proxy");
+  selector.insert_or_assign(std::string{kube::kSidecarLabel}, "queue-proxy");
   return selector;
 }
 
@@ -209,7 +210,7 @@ kube::Service::Port pods_port(const kube::RequestScaler& scaler) {
   kube::Service::Port port;
   port.name = "http";
   port.port = 80;
-  port.target_port = kQueuePort;
+  port.target_port = kube::kQueuePort;
   if (scaler.protocol == "h2c") port.app_protocol = "kubernetes.io/h2c";
   return port;
 }
@@ -243,7 +244,7 @@ ServicePlan plan_service(const ServiceView& view) {
     return plan;
   }
   if (view.front->owner.kind == "RequestScaler" && view.front->owner.uid != view.scaler->uid) {
-    plan.trouble = contested(view, "was made for the RequestScaler " + view.front->owner.name);
+    plan.trouble = contested(view, "was created for the RequestScaler " + view.front->owner.name);
     return plan;
   }
   const bool made_by_us = is_owner(*view.scaler, *view.front) && view.workload != nullptr;

@@ -14,9 +14,6 @@ namespace sluice::autoscaler {
 
 inline constexpr std::string_view kFinalizer = "sluice.dev/service";
 inline constexpr std::string_view kOriginalService = "sluice.dev/original-service";
-inline constexpr std::string_view kScalerLabel = "sluice.dev/scaler";
-inline constexpr std::string_view kSidecarLabel = "sluice.dev/sidecar";
-inline constexpr std::string_view kQueuePort = "queue-port";
 
 /// What an adopted Service was before, as its annotation keeps it.
 struct OriginalService {
@@ -28,7 +25,7 @@ struct OriginalService {
     friend bool operator==(const TargetPort&, const TargetPort&) = default;
   };
 
-  std::string scaler;  ///< who adopted it
+  std::string scaler;  ///< the scaler that adopted it
   kube::StringMap selector;
   std::vector<TargetPort> ports;
 
@@ -42,7 +39,7 @@ struct ServiceView {
   const kube::Workload* workload = nullptr;  ///< null: there is none
   const kube::Service* front = nullptr;      ///< the public one; null: there is none
   const kube::Service* pods = nullptr;       ///< the private one; null: there is none
-  std::optional<OriginalService> original;   ///< that the public one says it was
+  std::optional<OriginalService> original;   ///< its state before adoption, from the public one
   std::optional<RevisionId> rival;           ///< another scaler that claimed it before
   std::int32_t injected_ready = 0;           ///< ready pods that have a sidecar
   bool has_slices = false;                   ///< of ours

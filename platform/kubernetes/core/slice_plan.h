@@ -27,7 +27,7 @@ struct EndpointGroup {
   std::vector<RoutedEndpoint> endpoints;
 };
 
-/// An EndpointSlice as we want it.
+/// An EndpointSlice as it should be.
 struct RoutedSlice {
   std::string name;
   std::string address_type;  ///< "IPv4" or "IPv6"
@@ -39,7 +39,7 @@ struct RoutedSlice {
 
 struct SlicePlan {
   std::vector<RoutedSlice> wanted;  ///< all of them
-  std::vector<RoutedSlice> write;   ///< those that do not stand there as they should
+  std::vector<RoutedSlice> write;   ///< those that are missing or differ
   std::vector<std::string> remove;  ///< once everything is written
 
   [[nodiscard]] bool settled() const { return write.empty() && remove.empty(); }

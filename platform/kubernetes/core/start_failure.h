@@ -10,7 +10,7 @@
 namespace sluice::autoscaler {
 
 /// Starts of a container that must have failed before its pod counts as failing, unless kubelet
-/// says CrashLoopBackOff earlier.
+/// shows CrashLoopBackOff earlier.
 inline constexpr std::int64_t kFailedStartsLeast = 3;
 
 /// Most bytes of an image's name in the sentence; longer ones are cut.

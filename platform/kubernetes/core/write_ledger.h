@@ -10,7 +10,7 @@
 namespace sluice::autoscaler {
 
 /// What was written to each object, until it shows: between an answer of the API server and the
-/// watch that tells of it, the same write is not made again.
+/// watch that shows it, the same write is not made again.
 class WriteLedger {
  public:
   /// A write that does not show for so long is made again.
@@ -26,7 +26,7 @@ class WriteLedger {
   [[nodiscard]] Verdict judge(const std::string& object, std::string_view body,
                               TimePoint now) const;
 
-  /// Something was written to `object` that the watch has not told of yet.
+  /// Something was written to `object` that the watch has not shown yet.
   [[nodiscard]] bool unseen(const std::string& object, TimePoint now) const;
 
   void sent(const std::string& object, std::string_view body);

@@ -17,7 +17,7 @@
 
 namespace sluice::autoscaler {
 
-/// Asks activators on the ports of scalers whether they stand for them (activator.md 3): before
+/// Probes activators on the ports of scalers (activator.md 3): before
 /// traffic is sent to one, and again before the last pod goes.
 class ActivatorProbes {
  public:

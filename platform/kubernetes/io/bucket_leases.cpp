@@ -99,7 +99,7 @@ void BucketLeases::answered(std::uint64_t step, const std::string& bucket,
   const TimePoint now = clock_.now();
   if (answer) {
     const std::optional<LeaseView> lease = decode_lease(*answer);
-    problem_ = lease ? "" : "an answer about lease " + bucket + " is no Lease";
+    problem_ = lease ? "" : "the answer for lease " + bucket + " is not a Lease";
     election_.answered(step, lease ? LeaseAnswer::done : LeaseAnswer::failed, lease, now);
   } else {
     const LeaseAnswer how = answer_of(answer.error());
@@ -108,7 +108,7 @@ void BucketLeases::answered(std::uint64_t step, const std::string& bucket,
     problem_ = how == LeaseAnswer::failed ? "lease " + bucket + ": " + answer.error().text() : "";
     if (how == LeaseAnswer::failed) ++counts_.failures;
     if (!problem_.empty() && problem_ != before) {
-      log_.write(log::Severity::warning, "a lease cannot be kept", {{"why", problem_}});
+      log_.write(log::Severity::warning, "a request for a lease failed", {{"why", problem_}});
     }
   }
   pump();
@@ -126,7 +126,7 @@ void BucketLeases::tell() {
       if (std::binary_search(owned_.begin(), owned_.end(), bucket)) continue;
       if (!releasing_) ++counts_.lost;
       log_.write(releasing_ ? log::Severity::info : log::Severity::warning,
-                 releasing_ ? "a bucket is given back" : "a bucket is lost", {{"bucket", bucket}});
+                 releasing_ ? "a bucket is released" : "a bucket is lost", {{"bucket", bucket}});
     }
     log_.write(log::Severity::info, "the buckets of this replica have changed",
                {{"held", std::to_string(owned_.size())},

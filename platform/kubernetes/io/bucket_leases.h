@@ -47,7 +47,7 @@ class BucketLeases {
   struct Counts {
     std::uint64_t taken = 0;     ///< buckets
     std::uint64_t lost = 0;      ///< otherwise than by release()
-    std::uint64_t failures = 0;  ///< requests that ended in nothing
+    std::uint64_t failures = 0;  ///< requests that failed
   };
 
   /// All references outlive this.
@@ -100,7 +100,7 @@ class BucketLeases {
   std::map<std::string, kube::Client::Call> calls_;  // by bucket
   std::vector<std::string> owned_;
   std::uint64_t told_epoch_ = 0;
-  std::map<std::string, std::string, std::less<>> holders_;  // identities, as last told
+  std::map<std::string, std::string, std::less<>> holders_;  // identities, as last reported
   std::function<void()> on_released_;
   std::string problem_;
   Counts counts_;

@@ -43,7 +43,7 @@ void BucketShare::read_rules() {
           const auto data = kube::decode_config_map(*answer);
           const auto rules = parse_leader_election(data.value_or(kube::StringMap{}));
           if (rules) return stand(*rules);
-          log_.write(log::Severity::error, "config-leader-election is wrong; the defaults hold",
+          log_.write(log::Severity::error, "config-leader-election is invalid; the defaults apply",
                      {{"problem", rules.error().what}, {"fix", rules.error().fix}});
           return stand({});
         }
@@ -114,18 +114,17 @@ void BucketShare::write_metrics(metrics::Families& families) const {
   families.gauge("sluice_autoscaler_buckets_held", "Buckets of revisions that this replica holds.",
                  owned_.size());
   if (leases_ != nullptr) {
-    families.counter("sluice_autoscaler_lease_failures_total",
-                     "Requests about leases that ended in nothing.", leases_->counts().failures);
+    families.counter("sluice_autoscaler_lease_failures_total", "Requests for leases that failed.",
+                     leases_->counts().failures);
     families.counter("sluice_autoscaler_buckets_lost_total",
-                     "Buckets that were lost otherwise than by giving them back.",
-                     leases_->counts().lost);
+                     "Buckets that were lost without being released.", leases_->counts().lost);
   }
   if (!forwarder_) return;
   const auto counts = forwarder_->counts();
   families.counter("sluice_autoscaler_stats_forwarded_total",
-                   "Stats that went on to the holder of their bucket.", counts.forwarded);
+                   "Stats forwarded to the holder of their bucket.", counts.forwarded);
   families.counter("sluice_autoscaler_stats_dropped_total",
-                   "Stats that no holder of their bucket took in time.", counts.dropped);
+                   "Stats that no holder of their bucket accepted in time.", counts.dropped);
 }
 
 }  // namespace sluice::autoscaler

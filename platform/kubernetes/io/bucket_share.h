@@ -50,8 +50,8 @@ class BucketShare {
               const log::Logger& log, kube::Client& client, Fleet& fleet, BucketShareSpec spec,
               Events events);
 
-  /// Reads `config-leader-election`, then stands for the leases. Nothing is ours before
-  /// events.owned says so.
+  /// Reads `config-leader-election`, then takes part in the leases. Nothing is ours before
+  /// events.owned is called.
   void start();
 
   /// Before anything is written: events.owned is called at once if leases have expired.

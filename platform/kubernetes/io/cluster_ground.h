@@ -10,7 +10,7 @@
 
 namespace sluice::autoscaler {
 
-/// What each platform of a cluster stands on. All that is referred to outlives it.
+/// What the platforms of a cluster share. All that is referred to outlives it.
 struct ClusterGround {
   kube::Place place;
   Loop& loop;

@@ -34,7 +34,7 @@ std::optional<Problem> ClusterPlatforms::open(model::Listener& listener, TimePoi
   auto client = kube::Client::make(io_, clock_, log_, std::move(*access));
   if (!client) return client.error();
   client_ = std::move(*client);
-  log_.write(log::Severity::info, "follows an API server", {{"address", server}});
+  log_.write(log::Severity::info, "watching an API server", {{"address", server}});
   make_platforms();
   if (auto wrong = knative_->open(listener, now, [](const auto& /*problem*/) {})) return wrong;
   wait_until_known();
@@ -70,19 +70,19 @@ ClusterGround ClusterPlatforms::ground(std::function<bool(const RevisionId&)> ow
           .confirm = [this] { confirm_(); }};
 }
 
-// Until everything is known: the start continues without it, and the scalers that are known say
-// what is in the way, most often a missing rule. Others that scale the same targets are waited for
-// no longer than that.
+// Until everything is known: the start continues without it, and the status of the known scalers
+// has the reason, most often a missing rule. Others that scale the same targets are waited for no
+// longer than that.
 void ClusterPlatforms::wait_until_known() {
   start_timer_->after(kStartPatience, [this] {
-    const std::string missing = shown_wrong(wrong(), "not followed");
+    const std::string missing = shown_wrong(wrong(), "not watched");
     if (kubernetes_->do_without_others()) {
-      log_.write(log::Severity::warning, "scales without knowing who else does",
+      log_.write(log::Severity::warning,
+                 "scaling starts before other autoscalers of the same targets are listed",
                  {{"missing", missing}});
       return;
     }
-    log_.write(log::Severity::warning, "the API server has not told everything yet",
-               {{"missing", missing}});
+    log_.write(log::Severity::warning, "initial sync is not complete yet", {{"missing", missing}});
     settle(std::nullopt);
     kubernetes_->look_at_all();
     wait_until_known();
@@ -105,7 +105,8 @@ void ClusterPlatforms::config_changed(const StringMap& data) {
   if (problem || !parsed) {
     const Problem wrong = problem ? *problem : parsed.error();
     wrong_config_ = wrong.text();
-    log_.write(log::Severity::error, "config-autoscaler is wrong; what was in force stays",
+    log_.write(log::Severity::error,
+               "config-autoscaler is invalid; the previous settings stay in force",
                {{"problem", wrong.what}, {"fix", wrong.fix}});
     // At the start nothing that anyone asked for is in force.
     return settle(Problem{"config-autoscaler: " + wrong.what, wrong.fix});
@@ -165,7 +166,7 @@ std::vector<std::string> ClusterPlatforms::wrong() const {
 // scaled as soon as the server is back, and activators still get decisions.
 std::vector<HealthCheck> ClusterPlatforms::checks() const {
   std::vector<HealthCheck> all{{"platform", kubernetes_ != nullptr && kubernetes_->synced(),
-                                shown_wrong(wrong(), "not followed")}};
+                                shown_wrong(wrong(), "not watched")}};
   if (kubernetes_ == nullptr) return all;
   for (HealthCheck& each : kubernetes_->checks()) all.push_back(std::move(each));
   return all;

@@ -31,13 +31,14 @@ struct ClusterSelf {
 
 /// The platforms of one cluster as one: RequestScalers, and PodAutoscalers of an installed Knative.
 /// Each revision is scaled by the platform that governs it; of one name the RequestScaler wins.
-/// Here is what both stand on: the client, config-autoscaler, and which buckets are ours.
+/// Here is what both share: the client, config-autoscaler, and which buckets are ours.
 class ClusterPlatforms final : public Platform {
  public:
   /// How long the start waits for the API server.
   static constexpr Duration kStartPatience = std::chrono::seconds{10};
 
-  /// All references outlive this. `environment` says how the API server is reached.
+  /// All references outlive this. `environment` has the address of the API server and the
+  /// credentials.
   ClusterPlatforms(boost::asio::io_context& io, const Clock& clock, std::mt19937_64& random,
                    const log::Logger& log, ClusterSelf self, settings::Environment environment);
 

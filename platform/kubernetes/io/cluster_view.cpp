@@ -1,5 +1,7 @@
 #include "platform/kubernetes/io/cluster_view.h"
 
+#include "common/kube/labels.h"
+
 #include "platform/kubernetes/core/service_plan.h"
 #include "platform/kubernetes/io/documents.h"
 #include "platform/kubernetes/io/watched_pod.h"
@@ -56,7 +58,7 @@ ClusterView::ClusterView(const kube::Place& at, ClusterObjects& objects,
                      followed<kube::Workload>([this](const auto& name, const auto*) {
                        on_target("StatefulSet", name);
                      })},
-      pods_{at, collection("/api/v1/pods", std::string{kSidecarLabel}), kube::decode_pod,
+      pods_{at, collection("/api/v1/pods", std::string{kube::kSidecarLabel}), kube::decode_pod,
             followed<kube::Pod>([this](const auto& name, const auto* now) { on_pod(name, now); })},
       slices_{at,
               collection("/apis/discovery.k8s.io/v1/endpointslices",
@@ -134,7 +136,7 @@ std::optional<Trouble> ClusterView::trouble() const {
   all.emplace_back("horizontalpodautoscalers", &hpas_.state());
   for (const auto& [what, state] : all) {
     if (!state->forbidden) continue;
-    return Trouble{"Forbidden", std::string{what} + " cannot be followed: " + state->problem,
+    return Trouble{"Forbidden", std::string{what} + " cannot be watched: " + state->problem,
                    "give the autoscaler's ServiceAccount the rules of the chart"};
   }
   return std::nullopt;
@@ -315,7 +317,7 @@ void ClusterView::on_service(const kube::ObjectName& name, const kube::Service* 
 void ClusterView::on_slice(const kube::ObjectName& name, const kube::EndpointSlice* slice) {
   std::string scaler;
   if (slice != nullptr) {
-    const auto label = slice->labels.find(kScalerLabel);
+    const auto label = slice->labels.find(kube::kScalerLabel);
     if (label != slice->labels.end()) scaler = label->second;
   }
   const std::set<RevisionId> concerned = slice_owners_.set(name, scaler);

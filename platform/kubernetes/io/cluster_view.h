@@ -20,7 +20,7 @@
 
 namespace sluice::autoscaler {
 
-/// What the API server says of everything that scaling looks at, and which scaler each object
+/// The objects that scaling uses, as the API server reports them, and which scaler each object
 /// concerns. An event costs what its scaler costs, however many others there are.
 class ClusterView {
  public:
@@ -50,7 +50,7 @@ class ClusterView {
   /// enough.
   void do_without_others();
 
-  /// What the API server refuses to tell, or does not have.
+  /// Kinds that the API server refuses to list, or does not have.
   [[nodiscard]] std::optional<Trouble> trouble() const;
 
   /// Collections that are not followed right now, and why.
@@ -66,7 +66,7 @@ class ClusterView {
   [[nodiscard]] Pods pods(const RevisionId& id) const;
   [[nodiscard]] Slices slices(const RevisionId& id) const;
 
-  /// Services that say that this scaler took them over.
+  /// Services marked as taken over by this scaler.
   [[nodiscard]] std::set<kube::ObjectName> adopted(const RevisionId& id) const {
     return adoptions_.of(id);
   }

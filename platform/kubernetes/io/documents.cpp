@@ -3,6 +3,7 @@
 #include "common/json/parse.h"
 #include "common/json/read.h"
 #include "common/json/write.h"
+#include "common/kube/labels.h"
 #include "common/values/rfc3339.h"
 #include "common/values/whole_number.h"
 
@@ -36,7 +37,7 @@ kube::Request make(kube::Verb verb, std::string path, const json& body) {
 }
 
 json labels_of(const RevisionId& id) {
-  return {{std::string{kScalerLabel}, id.name},
+  return {{std::string{kube::kScalerLabel}, id.name},
           {"app.kubernetes.io/name", id.name},
           {"app.kubernetes.io/component", "routing"},
           {"app.kubernetes.io/part-of", "sluice"},
@@ -221,7 +222,7 @@ kube::Request finalizer_request(const ScalerRef& scaler, bool there) {
 kube::StringMap slice_labels(const RevisionId& id, const std::string& front) {
   return {{"kubernetes.io/service-name", front},
           {"endpointslice.kubernetes.io/managed-by", "sluice.dev"},
-          {std::string{kScalerLabel}, id.name}};
+          {std::string{kube::kScalerLabel}, id.name}};
 }
 
 kube::Request apply_slice_request(const ScalerRef& owner, const std::string& front,

@@ -27,7 +27,7 @@ std::string only(const nlohmann::json& extra, const char* key) {
 }
 
 Problem wrong_token(const std::string& what) {
-  return {"the token is not one of a node agent: " + what,
+  return {"the token is not that of a node agent: " + what,
           "see SLUICE_TOKEN_FILE of the agent: a token of its service account for the audience " +
               std::string{certificates::kEnrollAudience}};
 }
@@ -68,8 +68,7 @@ Result<ReviewedToken, Problem> read_token_review(std::string_view json, const st
   nlohmann::json review;
   if (!kube::parse_document(json, review)) return wrong_token("its review cannot be read");
   const auto& status = reading::member(review, "status");
-  if (!reading::flag(status, "authenticated"))
-    return wrong_token("it is not valid, or not any more");
+  if (!reading::flag(status, "authenticated")) return wrong_token("it is invalid or has expired");
   // An API server that does not know audiences leaves them out: its yes is for itself.
   const auto audiences = reading::strings(status, "audiences");
   if (std::find(audiences.begin(), audiences.end(), certificates::kEnrollAudience) ==
@@ -79,7 +78,7 @@ Result<ReviewedToken, Problem> read_token_review(std::string_view json, const st
   const auto& user = reading::member(status, "user");
   const std::string name = reading::text(user, "username");
   if (name != "system:serviceaccount:" + space + ":node-agent") {
-    return wrong_token("it is of " + (name.empty() ? std::string{"an unnamed user"} : name));
+    return wrong_token("it belongs to " + (name.empty() ? std::string{"an unnamed user"} : name));
   }
   const auto& extra = reading::member(user, "extra");
   return ReviewedToken{.node = only(extra, kNodeName), .pod = only(extra, kPodName)};
@@ -105,8 +104,9 @@ class Enrolment::PacedSessions final : public net::TlsSessions {
     if (enrolment_.pace_.connects(peer, enrolment_.clock_.now())) {
       return context_->make_session(descriptor);
     }
-    enrolment_.refusals_.add("enrolment_pace", peer,
-                             "it connects faster than any agent does: it is not answered");
+    enrolment_.refusals_.add(
+        "enrolment_pace", peer,
+        "the peer opens more connections than a node agent does: this one is closed");
     return nullptr;
   }
 
@@ -158,9 +158,10 @@ void Enrolment::begin(net::Exchange& exchange) {
   const std::string peer{exchange.peer_ip()};
   if (const Duration wait = pace_.ask(peer, clock_.now()); wait > Duration{0}) {
     refusals_.add("enrolment_pace", peer,
-                  "it asks faster than the API server is asked: agents try again by themselves");
+                  "more requests for certificates than are passed to the API server: this one is "
+                  "answered with 429, and agents retry");
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
-    return refuse(exchange, 429, "too many ask for certificates; try again",
+    return refuse(exchange, 429, "too many requests for certificates; try again later",
                   static_cast<int>(seconds));
   }
   auto& asking = static_cast<Asking&>(exchange.state());
@@ -188,7 +189,7 @@ void Enrolment::reviewed(net::Exchange& exchange, const kube::Answer& answer) {
     log_.write(log::Severity::warning,
                "a node agent cannot be enrolled (needs create on tokenreviews)",
                {{"why", answer.error().text()}});
-    return refuse(exchange, 503, "the API server does not say whose token it is", kTryAgain);
+    return refuse(exchange, 503, "the API server could not review the token", kTryAgain);
   }
   const auto token = read_token_review(*answer, space_);
   if (!token) return no_agent(exchange, token.error().text());
@@ -196,7 +197,7 @@ void Enrolment::reviewed(net::Exchange& exchange, const kube::Answer& answer) {
   // An API server before 1.30 says the pod only.
   if (token->pod.empty() || token->pod.size() > kPodNameMax ||
       token->pod.find_first_not_of(kPodLetters) != std::string::npos) {
-    return no_agent(exchange, wrong_token("it is bound to no pod").text());
+    return no_agent(exchange, wrong_token("it is not bound to a pod").text());
   }
   static_cast<Asking&>(exchange.state()).question = client_.send(
       {.verb = kube::Verb::get, .path = "/api/v1/namespaces/" + space_ + "/pods/" + token->pod},
@@ -206,7 +207,8 @@ void Enrolment::reviewed(net::Exchange& exchange, const kube::Answer& answer) {
 void Enrolment::have_pod(net::Exchange& exchange, const kube::Answer& answer) {
   const auto pod = answer ? kube::decode_pod(*answer) : std::nullopt;
   if (pod && !pod->node.empty()) return give(exchange, pod->node);
-  refuse(exchange, 503, "the API server does not say where the agent's pod runs", kTryAgain);
+  refuse(exchange, 503, "the node of the agent's pod could not be read from the API server",
+         kTryAgain);
 }
 
 void Enrolment::give(net::Exchange& exchange, const std::string& node) {
@@ -214,12 +216,12 @@ void Enrolment::give(net::Exchange& exchange, const std::string& node) {
   asking.unsettled = false;
   pace_.settled(std::string{exchange.peer_ip()}, EnrolmentPace::Verdict::agent);
   if (!certificates::is_node_name(node)) {
-    return refuse(exchange, 403, "that is no name of a node");
+    return refuse(exchange, 403, "that is not a node name");
   }
   const auto made = sign_(node, asking.public_key);
   if (!made) return refuse(exchange, 503, made.error().text(), kTryAgain);
   ++given_;
-  log_.write(log::Severity::info, "a node agent has a certificate", {{"node", node}});
+  log_.write(log::Severity::info, "certificate issued to a node agent", {{"node", node}});
   http::OwnResponse answer = http::plain_response(200, made->certificate);
   answer.content_type = certificates::kEnrollAnswerType;
   answer.close = true;

@@ -22,23 +22,23 @@
 
 namespace sluice::autoscaler {
 
-/// What a TokenReview says of the bearer.
+/// The bearer of a token by its TokenReview.
 struct ReviewedToken {
-  std::string node{};  ///< where the bearer runs; empty: the API server does not say
+  std::string node{};  ///< where the bearer runs; empty: not in the review
   std::string pod{};   ///< which pod it is; empty likewise
 };
 
-/// The TokenReview that asks about a token.
+/// The TokenReview for a token.
 [[nodiscard]] std::string token_review(const std::string& token);
 
-/// Reads the answer. A problem says why the bearer is no node agent: not authenticated, for another
-/// audience, or another service account than `system:serviceaccount:SPACE:node-agent`.
+/// Reads the answer. A problem has the reason why the bearer is no node agent: not authenticated,
+/// for another audience, or another service account than `system:serviceaccount:SPACE:node-agent`.
 [[nodiscard]] Result<ReviewedToken, Problem> read_token_review(std::string_view json,
                                                                const std::string& space);
 
-/// Where node agents get their certificates: a listener of its own, HTTPS, for those who have no
-/// certificate yet and show the token of the node agents' service account. The API server says
-/// whose it is and which node its bearer runs on. Belongs to one thread.
+/// Where node agents get their certificates: a listener of its own, HTTPS, for agents that have no
+/// certificate yet and send the token of the node agents' service account. The API server verifies
+/// it and names the node of its bearer. Belongs to one thread.
 class Enrolment final : public net::OwnGateway {
  public:
   /// Connections at a time. For one more, the one goes whose request or handshake has begun longest

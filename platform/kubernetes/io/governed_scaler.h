@@ -12,14 +12,14 @@
 
 namespace sluice::autoscaler {
 
-/// What this replica knows of a scaler that it governs, beyond what the API server says.
+/// The state of a scaler that this replica governs, beyond its object in the API server.
 struct GovernedScaler {
   bool told = false;   ///< the scaler has it
-  bool news = true;    ///< and does not know the newest
+  bool news = true;    ///< and has not seen the newest
   TimePoint looked{};  ///< at it, last
   bool large = false;  ///< then it had many pods
   std::optional<ScaleOrder> order;
-  std::optional<TimePoint> proxied_since;  ///< the slices that say so are accepted
+  std::optional<TimePoint> proxied_since;  ///< the slices to the activators are accepted
   std::vector<std::string> routed;         ///< activators that they name
   bool passed_by = false;                  ///< requests reach its pods without us
 
@@ -35,7 +35,7 @@ struct GovernedScaler {
   TimePoint sweep_due{};
   int sweeps = 0;               ///< that were made to their end
   std::set<std::string> swept;  ///< objects that the present one is done with
-  std::string conflict;         ///< that was last told as an event
+  std::string conflict;         ///< that was last published as an event
   bool overloaded = false;      ///< likewise
   std::string start_failed{};   ///< likewise; empty again once a replica is ready
 };

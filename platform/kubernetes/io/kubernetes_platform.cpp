@@ -102,9 +102,9 @@ void KubernetesPlatform::touched(const RevisionId& id) {
   if (scaler == nullptr) return;
   on_.named(id);
   const auto port = scaler->status.activator_port;
-  const bool in_range = port > 0 && port <= ActivatorPorts::kLast;
   if (const auto loser =
-          ports_.told(id, in_range ? static_cast<std::uint16_t>(port) : std::uint16_t{0})) {
+          ports_.told(id, kube::is_activator_port(port) ? static_cast<std::uint16_t>(port)
+                                                        : std::uint16_t{0})) {
     loop_.add(*loser);
   }
   if (!ground_.owns(id)) return;
@@ -218,11 +218,11 @@ std::vector<HealthCheck> KubernetesPlatform::checks() const {
   const auto failing = std::count_if(governed_.begin(), governed_.end(),
                                      [](const auto& each) { return !each.second.failing.empty(); });
   return {{"orders", true,
-           failing == 0 ? "" : std::to_string(failing) + " scalers wait for a write that failed"}};
+           failing == 0 ? "" : std::to_string(failing) + " scalers have a write that failed"}};
 }
 
 void KubernetesPlatform::write_metrics(metrics::Families& families) const {
-  families.gauge("sluice_kubernetes_waiting_scalers", "Scalers that are to be looked at",
+  families.gauge("sluice_kubernetes_waiting_scalers", "Scalers queued for reconciliation",
                  loop_.waiting());
 }
 

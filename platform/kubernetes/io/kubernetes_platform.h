@@ -25,7 +25,7 @@ class KubernetesPlatform final : public Platform {
   struct Events {
     std::function<void(const RevisionId&)> named;    ///< a RequestScaler has that name
     std::function<void(const RevisionId&)> unnamed;  ///< it has gone
-    /// What config-autoscaler says: once before anything is reported, then with each change.
+    /// The data of config-autoscaler: once before anything is reported, then with each change.
     std::function<void(const StringMap&)> config;
   };
 
@@ -50,7 +50,7 @@ class KubernetesPlatform final : public Platform {
   /// If only the other scalers of a target are not known yet, goes without them. Returns synced().
   bool do_without_others();
 
-  /// Looks at each scaler of ours. While not everything is known, its status says why.
+  /// Looks at each scaler of ours. While not everything is known, its status has the reason.
   void look_at_all();
 
   /// ClusterGround::owns answers otherwise now. The listener gets lost revisions at once, and new

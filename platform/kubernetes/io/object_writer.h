@@ -11,8 +11,8 @@
 namespace sluice::autoscaler {
 
 /// Writes objects, one write of each at a time, and none twice before the first can have shown. Few
-/// stand in a queue: a thousand objects that come at once are minutes of writes, and what is
-/// written is to be planned shortly before. One that waits becomes the newest that is asked for in
+/// wait in a queue: a thousand objects that come at once are minutes of writes, and what is
+/// written is to be planned shortly before. One that waits becomes the newest that is requested in
 /// its place.
 class ObjectWriter {
  public:

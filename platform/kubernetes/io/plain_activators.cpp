@@ -55,9 +55,10 @@ void PlainActivators::have(const kube::Answer& pods) {
     known_at_ = clock_.now();
   } else {
     addresses_.clear();
-    log_.write(log::Severity::warning,
-               "who may speak plain text is not known (needs list on pods): no one may",
-               {{"why", pods.error().text()}});
+    log_.write(
+        log::Severity::warning,
+        "the activators cannot be listed (needs list on pods): streams in plain text are refused",
+        {{"why", pods.error().text()}});
   }
   for (const auto& [ip, answer] : std::exchange(waiting_, {})) answer(addresses_.contains(ip));
 }

@@ -12,8 +12,9 @@
 namespace sluice::autoscaler {
 
 /// Which addresses are those of activators that an older chart has made: they speak plain text, and
-/// an upgrade must not lose what they hold. Pods of this chart say `sluice.dev/stream-tls: mutual`.
-/// The API server is asked when a peer comes in plain text, and its answer kept for a moment.
+/// an upgrade must not lose what they hold. Pods of this chart are labelled `sluice.dev/stream-tls:
+/// mutual`. The API server is called when a peer connects in plain text, and its answer kept for a
+/// moment.
 class PlainActivators {
  public:
   static constexpr Duration kFresh = std::chrono::seconds{2};

@@ -20,7 +20,7 @@ class ReconcileLoop {
   struct Steps {
     std::function<void()> confirm;  ///< begins each turn, before anything is written
     std::function<void(const RevisionId&)> look;
-    std::function<void()> end = [] {};  ///< of each turn; may ask for the next one with wake()
+    std::function<void()> end = [] {};  ///< of each turn; may start the next one with wake()
   };
 
   /// `loop` outlives this.

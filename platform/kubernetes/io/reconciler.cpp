@@ -211,7 +211,8 @@ std::optional<Trouble> Reconciler::route(const ScalerSight& sight, GovernedScale
   governed.passed_by = plan.passed_by;
   if (governed.news) means_.loop.add(sight.id);
   if (!port) {
-    return Trouble{"NoActivatorPort", "all ports from 20000 to 29999 stand for other scalers",
+    return Trouble{"NoActivatorPort",
+                   "all ports from 20000 to 29999 are in use by other RequestScalers",
                    "delete RequestScalers that are no longer needed"};
   }
   return plan.trouble;
@@ -396,7 +397,7 @@ void Reconciler::tell_events(const ScalerSight& sight, GovernedScaler& governed)
   const bool overloaded = !report.cannot_scale.empty() || report.bound_by == Bound::max_scale;
   if (overloaded && !std::exchange(governed.overloaded, overloaded)) {
     event(sight.ref(), true, "Overload",
-          report.cannot_scale.empty() ? "the load asks for more than the maximum: " + report.why
+          report.cannot_scale.empty() ? "the load needs more than the maximum: " + report.why
                                       : "the nodes have no room: " + report.cannot_scale);
   }
   governed.overloaded = overloaded;

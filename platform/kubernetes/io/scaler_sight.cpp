@@ -119,8 +119,7 @@ std::optional<Trouble> sidecar_trouble(const ScalerSight& sight) {
     // Old and new pods stand side by side, or one is on its way.
     return std::nullopt;
   }
-  return Trouble{"SidecarMissing",
-                 "its pods have no sidecar, so nothing is known of their requests",
+  return Trouble{"SidecarMissing", "its pods have no sidecar, so their requests are not measured",
                  "kubectl label namespace " + sight.id.space +
                      " sluice.dev/inject=enabled (or label the pod template sluice.dev/inject: "
                      "\"true\"), then kubectl rollout restart the workload"};
@@ -130,7 +129,7 @@ std::optional<Trouble> settings_trouble(const ScalerSight& sight, const ClusterC
   const auto wrong = check_annotations(sight.scaler->scaling, config);
   if (wrong.empty()) return std::nullopt;
   const Problem& first = wrong.front().problem;
-  return Trouble{"InvalidAnnotation", first.what + " and counts as absent", first.fix};
+  return Trouble{"InvalidAnnotation", first.what + " and is ignored", first.fix};
 }
 
 std::vector<kube::Service::Port> front_ports_of(const ScalerSight& sight) {

@@ -16,7 +16,7 @@
 
 namespace sluice::autoscaler {
 
-/// Everything that the API server says of one scaler, gathered before anything is decided. Borrowed
+/// All objects of one scaler in the API server, gathered before anything is decided. Borrowed
 /// from the view, which does not change while one scaler is looked at.
 struct ScalerSight {
   RevisionId id;

@@ -96,7 +96,8 @@ Result<certificates::Signed, Problem> StreamCertificates::sign_agent(
   const TimePoint now = clock_.now();
   const auto ca = certificates::span_of(set.ca);
   if (!set.old_ca.empty() && ca && now - ca->from < certificates::kCaSpreads) {
-    return Problem{"a new CA is on its way to those that must trust it", "try again in minutes"};
+    return Problem{"the new CA may not have reached every client yet",
+                   "try again in a few minutes"};
   }
   return certificates::sign(set, public_key,
                             {.common_name = "sluice node agent",
@@ -178,7 +179,7 @@ void StreamCertificates::put(const std::string& kind, const std::string& name, b
         if (!answer && answer.error().status != 409) {
           return done(about(name, answer.error().text()));
         }
-        if (answer) log_.write(log::Severity::info, "certificates are carried", {{"object", name}});
+        if (answer) log_.write(log::Severity::info, "certificates written", {{"object", name}});
         done(std::nullopt);
       });
 }

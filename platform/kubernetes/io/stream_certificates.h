@@ -13,7 +13,7 @@
 
 namespace sluice::autoscaler {
 
-/// How long a node agent's certificate is good. It asks for the next when two thirds are over.
+/// How long a node agent's certificate is good. It requests the next when two thirds are over.
 inline constexpr Duration kAgentLife = std::chrono::hours{24};
 
 struct StreamCertificatesSpec {

@@ -5,14 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/process/quantity.h"
+#include "platform/process/service_spec.h"
 #include "platform/process/spec_documents.h"
 #include "programs/sluice/commands/await_ready.h"
 #include "programs/sluice/commands/verbs.h"
 #include "programs/sluice/view/fields.h"
+#include "programs/sluice/view/not_ready.h"
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
+#include <ostream>
 #include <set>
 
 namespace sluice::commands {
@@ -20,29 +21,30 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kFileBytesMax = 4U << 20U;
+constexpr std::size_t kFilesMax = 1000;  // of a directory
 /// Services in one request. The engine answers other requests between two of them.
 constexpr std::size_t kAtOnce = 25;
 /// An engine that starts many programs answers late.
 constexpr Duration kPatience = std::chrono::minutes{1};
 constexpr const char* kWaitDefault = "2m";
 
-Result<std::vector<char>, Failure> read_file(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path, std::ios::binary);
+// A directory stands for its files, as it does for `up -f`.
+Result<std::vector<std::string>, Failure> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    if (!std::filesystem::is_directory(path, failed)) {
+      files.push_back(path);
+      continue;
+    }
+    const auto found = local::spec_files_in(path, kFilesMax);
+    if (found.empty()) {
+      return Failure{kExitConfig,
+                     "directory " + path + " has no *.yaml and no *.yml; name a file, or another"};
+    }
+    files.insert(files.end(), found.begin(), found.end());
   }
-  std::istream& in = path == "-" ? std::cin : file;
-  std::vector<char> bytes(kFileBytesMax + 1);
-  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  if (in.bad() || (path != "-" && !file.is_open())) {
-    return Failure{kExitConfig, "cannot read " + path + "; check its name and permissions"};
-  }
-  if (bytes.size() > kFileBytesMax) {
-    return Failure{kExitConfig, path + " is larger than 4 MiB; split it"};
-  }
-  return bytes;
+  return files;
 }
 
 // Of a relative working directory in the file, as for `up -f`.
@@ -91,10 +93,9 @@ std::string state_text(const json& result) {
     return (state.empty() ? "" : ", " + state) + ", without requests: the traffic is " + elsewhere;
   }
   if (state == "asleep") return ", asleep: the next request starts it";
-  const std::string serving = view::text_field(result, "serving");
-  const bool waits = !serving.empty() && serving != view::text_field(result, "revision");
+  const std::string serving = view::serving_text(result);
   return (state.empty() ? "" : ", " + state) +
-         (waits ? "; " + serving + " serves until it is ready" : "");
+         (serving.empty() ? "" : "; " + serving + " until it is ready");
 }
 
 void print_result(const Surroundings& with, const json& result, const ApplyFlags& flags) {
@@ -105,9 +106,8 @@ void print_result(const Surroundings& with, const json& result, const ApplyFlags
                                                       : std::string{})
            << (flags.dry_run ? " (dry run: nothing was changed)" : state_text(result)) << "\n";
   const auto value = [](const json& change, const char* key) {
-    const json& found = reading::member(change, key);
-    if (found.is_null()) return std::string("nothing");
-    return found.is_string() ? view::text_field(change, key) : found.dump();
+    const std::string text = view::text_field(change, key);
+    return text.empty() ? "-" : text;
   };
   for (const json& change : reading::array(result, "difference")) {
     with.out << "  " << view::text_field(change, "key") << ": " << value(change, "old") << " -> "
@@ -115,7 +115,7 @@ void print_result(const Surroundings& with, const json& result, const ApplyFlags
   }
 }
 
-// Returns kExitConfig when a service could not be taken, though its document is in order.
+// Returns the status of a service that could not be taken, though its document is in order.
 int print_results(const Surroundings& with, const json& answer, const ApplyFlags& flags,
                   const std::string& path) {
   int code = kExitOk;
@@ -126,7 +126,7 @@ int print_results(const Surroundings& with, const json& answer, const ApplyFlags
     }
     with.err << path << ": " << view::text_field(item, "detail") << "; "
              << view::text_field(item, "fix") << "\n";
-    code = kExitConfig;
+    code = std::max(code, exit_code_of(reading::integer32(item, "status", 0)));
   }
   with.out.flush();
   print_warnings(with, answer, path);
@@ -136,12 +136,12 @@ int print_results(const Surroundings& with, const json& answer, const ApplyFlags
 /// `applied`: gets the names of the services that were sent.
 int apply_file(const Surroundings& with, const ApiPlace& engine, const std::string& path,
                const ApplyFlags& flags, std::set<std::string>& applied) {
-  const auto bytes = read_file(path);
-  if (!bytes) {
-    return report(with, bytes.error());
+  const auto text = local::read_spec_file(path);
+  if (!text) {
+    return report(with, {kExitConfig, text.error().text()});
   }
   const std::size_t at_once = flags.write ? 1 : kAtOnce;
-  const auto parts = local::service_documents({bytes->data(), bytes->size()}, at_once);
+  const auto parts = local::service_documents(*text, at_once);
   if (!parts) {
     return report(with, {kExitConfig, path + ": " + parts.error().text()});
   }
@@ -160,24 +160,13 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
   return code;
 }
 
-int wait_for(const Surroundings& with, const ApiPlace& engine, std::set<std::string> applied,
-             Duration patience) {
-  const auto awaited = await_ready(
-      with, engine,
-      {.patience = patience, .services = std::move(applied), .progress = with.terminal});
-  if (!awaited) {
-    return report(with, awaited.error());
-  }
-  return awaited->not_ready > 0 ? kExitNotReady : kExitOk;
-}
-
 }  // namespace
 
 int run_apply(const Surroundings& with, const Arguments& args) {
   CLI::App app("Adds or changes services of a running engine.");
-  std::vector<std::string> files;
+  std::vector<std::string> paths;
   ApplyFlags flags;
-  app.add_option("-f,--file", files, "a file of Services, or -; repeatable")
+  app.add_option("-f,--file", paths, "a file of Services, a directory of *.yaml, or -; repeatable")
       ->type_name("FILE")
       ->required()
       ->allow_extra_args(false)
@@ -202,18 +191,27 @@ int run_apply(const Surroundings& with, const Arguments& args) {
   if (flags.wait && flags.dry_run) {
     return report(with, {kExitUsage, "--wait: a dry run starts nothing; drop one of the two"});
   }
+  const auto files = files_of(paths);
+  if (!files) {
+    return report(with, files.error());
+  }
   const auto engine = find_engine(with, "");
   if (!engine) {
     return report(with, engine.error());
   }
   std::set<std::string> applied;
-  for (const std::string& path : files) {
+  for (const std::string& path : *files) {
     const int code = apply_file(with, *engine, path, flags, applied);
     if (code != kExitOk) {
       return code;
     }
   }
-  return flags.wait ? wait_for(with, *engine, std::move(applied), *patience) : kExitOk;
+  if (!flags.wait) {
+    return kExitOk;
+  }
+  return await_ready(
+      with, *engine,
+      {.patience = *patience, .services = std::move(applied), .progress = with.terminal});
 }
 
 }  // namespace sluice::commands

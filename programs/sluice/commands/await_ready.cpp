@@ -20,10 +20,13 @@ constexpr int kFirstLook = 50;  // milliseconds
 constexpr int kLastLook = 1000;
 constexpr std::size_t kShown = 20;
 
-bool is_wrong_place(const std::string& cause) {
+// It does not pass by itself.
+bool is_certain(const std::string& cause, Duration waited) {
   using local::CauseKind;
-  return cause == local::name(CauseKind::other_port) ||
-         cause == local::name(CauseKind::other_address);
+  const bool wrong_place =
+      cause == local::name(CauseKind::other_port) || cause == local::name(CauseKind::other_address);
+  return cause == local::name(CauseKind::too_large) ||
+         (wrong_place && waited >= local::kSettledAfter);
 }
 
 struct Tally {
@@ -54,29 +57,28 @@ std::string count_text(const Tally& tally) {
          (all == 1 ? " service is" : " services are") + " ready";
 }
 
-void print(const Surroundings& with, const Tally& tally) {
+void print(const Surroundings& with, const Tally& tally, bool count) {
   for (std::size_t i = 0; i < std::min(tally.not_ready.size(), kShown); ++i) {
     with.err << not_ready_text(tally.not_ready[i]) << "\n";
   }
   if (tally.not_ready.size() > kShown) {
     with.err << "and " << tally.not_ready.size() - kShown << " more are not ready\n";
   }
-  if (tally.ready + tally.not_ready.size() > 0) with.out << count_text(tally) << "\n";
+  if (count && tally.ready + tally.not_ready.size() > 0) with.out << count_text(tally) << "\n";
 }
 
 }  // namespace
 
 Readiness readiness_of(const json& status, Duration waited) {
-  const std::string serving = view::text_field(status, "revision");
+  const std::string latest = view::text_field(status, "revision");
   const bool is_ready = view::integer_field(status, "ready") > 0;
   for (const json& one : reading::array(status, "not_ready")) {
     const std::string state = view::text_field(one, "state");
-    if (is_ready && view::text_field(one, "revision") == serving) continue;
+    const bool own = view::text_field(one, "revision") == latest;
+    if (is_ready && own) continue;
     if (state == "given_up") return Readiness::failed;
-    if (is_wrong_place(view::text_field(one, "cause")) && waited >= local::kSettledAfter) {
-      return Readiness::failed;
-    }
-    if (!is_ready && view::text_field(status, "state") == "failing") return Readiness::failed;
+    if (is_certain(view::text_field(one, "cause"), waited)) return Readiness::failed;
+    if (own && view::text_field(status, "state") == "failing") return Readiness::failed;
     return Readiness::waiting;
   }
   if (is_ready) return Readiness::ready;
@@ -93,14 +95,13 @@ std::string not_ready_text(const json& status) {
          "; see: sluice logs " + name;
 }
 
-Result<Awaited, Failure> await_ready(const Surroundings& with, const ApiPlace& engine,
-                                     const AwaitRules& rules) {
+int await_ready(const Surroundings& with, const ApiPlace& engine, const AwaitRules& rules) {
   const TimePoint begin = with.clock.now();
   Tally tally;
   std::string shown;
   for (int pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
     const auto services = fetch_services(engine);
-    if (!services) return services.error();
+    if (!services) return report(with, services.error());
     const Duration waited = with.clock.now() - begin;
     tally = count(*services, rules.services, waited);
     if (tally.waiting == 0 || waited >= rules.patience) break;
@@ -110,8 +111,8 @@ Result<Awaited, Failure> await_ready(const Surroundings& with, const ApiPlace& e
     }
     ::poll(nullptr, 0, pause);
   }
-  print(with, tally);
-  return Awaited{.ready = tally.ready, .not_ready = tally.not_ready.size()};
+  print(with, tally, rules.count);
+  return tally.not_ready.empty() ? kExitOk : kExitNotReady;
 }
 
 }  // namespace sluice::commands

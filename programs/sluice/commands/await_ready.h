@@ -5,7 +5,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "programs/sluice/commands/verb.h"
-#include <cstddef>
 #include <set>
 #include <string>
 
@@ -26,20 +25,15 @@ enum class Readiness {
 [[nodiscard]] std::string not_ready_text(const nlohmann::json& status);
 
 struct AwaitRules {
-  Duration patience;
+  Duration patience = std::chrono::minutes{1};
   std::set<std::string> services = {};  ///< only these; empty: all of the engine
   bool progress = false;                ///< a line to the errors for each change, once a second
+  bool count = true;                    ///< a line to the output at the end: how many are ready
 };
 
-/// Of the services that are to run.
-struct Awaited {
-  std::size_t ready = 0;
-  std::size_t not_ready = 0;
-};
-
-/// Waits until each service that is to run is ready or has failed, at most `patience`. Prints which
-/// are not, with their cause, and how many are.
-[[nodiscard]] Result<Awaited, Failure> await_ready(const Surroundings& with, const ApiPlace& engine,
-                                                   const AwaitRules& rules);
+/// Waits until each service that is to run is ready or has failed, at most `patience`, and prints
+/// which are not, with their cause. Returns the exit status: 3 when one does not become ready.
+[[nodiscard]] int await_ready(const Surroundings& with, const ApiPlace& engine,
+                              const AwaitRules& rules);
 
 }  // namespace sluice::commands

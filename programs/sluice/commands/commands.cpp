@@ -42,14 +42,20 @@ int unknown_verb(const Surroundings& with, const std::string& word) {
     return report(with, {kExitUsage, use});
   }
   std::vector<std::string> known;
-  for (const VerbLine& line : verb_lines()) {
-    known.emplace_back(line.name);
+  const bool is_flag = word.starts_with("-");
+  if (is_flag) {
+    for (const FlagLine& line : flags_before_verb()) {
+      known.insert(known.end(), line.names.begin(), line.names.end());
+    }
+  } else {
+    for (const VerbLine& line : verb_lines()) known.emplace_back(line.name);
   }
   const std::string meant = nearest(word, known);
-  const std::string kind = word.starts_with("-") ? "flag" : "verb";
-  return report(with, {kExitUsage, "unknown " + kind + " " + word +
-                                       (meant.empty() ? "; see: sluice --help"
-                                                      : "; did you mean " + meant + "?")});
+  const std::string fix = !meant.empty() ? "did you mean " + meant + "?"
+                          : is_flag      ? "flags of a verb stand after it; see: sluice --help"
+                                         : "see: sluice --help";
+  return report(with, {kExitUsage, std::string("unknown ") + (is_flag ? "flag " : "verb ") + word +
+                                       (is_flag ? " before the verb; " : "; ") + fix});
 }
 
 // Verbs that an autoscaler's API answers as an engine's does.
@@ -64,20 +70,44 @@ Result<std::string, Problem> token_in(const std::string& path) {
   return api::token_in(**content);
 }
 
+// Takes `NAME VALUE` or `NAME=VALUE` at `at` out of `args`; nothing when another word is there.
+Result<std::optional<std::string>, Problem> take_flag(Arguments& args, Arguments::iterator& at,
+                                                      const std::string& name,
+                                                      const std::string& value) {
+  std::optional<std::string> taken;
+  if (at->starts_with(name + "=")) {
+    taken = at->substr(name.size() + 1);
+  } else if (*at == name) {
+    if (at + 1 != args.end()) {
+      at = args.erase(at);
+      taken = *at;
+    }
+    if (!taken || taken->starts_with("-")) {
+      return Problem{name + ": the value is missing", "give " + name + " " + value};
+    }
+  }
+  if (taken) at = args.erase(at);
+  return taken;
+}
+
 // Takes `--server URL` and `--token-file FILE` from the front of `args`.
 std::optional<Problem> take_server(Arguments& args, std::optional<ApiPlace>& server) {
   std::string token;
-  while (args.size() >= 2 && (args[0] == "--server" || args[0] == "--token-file")) {
-    if (args[0] == "--server") {
-      auto place = parse_server(args[1]);
+  for (auto at = args.begin(); at != args.end();) {
+    const auto url = take_flag(args, at, "--server", "URL");
+    if (!url) return url.error();
+    if (*url) {
+      auto place = parse_server(**url);
       if (!place) return place.error();
       server = std::move(*place);
-    } else {
-      auto read = token_in(args[1]);
-      if (!read) return read.error();
-      token = std::move(*read);
+      continue;
     }
-    args.erase(args.begin(), args.begin() + 2);
+    const auto file = take_flag(args, at, "--token-file", "FILE");
+    if (!file) return file.error();
+    if (!*file) break;
+    auto read = token_in(**file);
+    if (!read) return read.error();
+    token = std::move(*read);
   }
   if (!token.empty() && !server)
     return Problem{"--token-file is for --server", "give --server URL"};
@@ -91,15 +121,28 @@ std::optional<Problem> take_server(Arguments& args, std::optional<ApiPlace>& ser
                  "with --server: explain, get, history, scale, sleep, top, wake"};
 }
 
+// Prints help, or what is wrong; returns the exit code.
+int tell(const Surroundings& with, const UsageProblem& problem) {
+  (problem.help ? with.out : with.err) << problem.text << "\n";
+  return problem.help ? kExitOk : kExitUsage;
+}
+
+// The flags of `load` are of another room, and so is what they mean together.
+std::optional<int> load_ends_early(const Surroundings& with, const Arguments& args) {
+  std::optional<int> code;
+  if (!with.show_load_flags) return code;
+  with.show_load_flags([&](CLI::App& app) {
+    if (const auto wrong = parse_flags(app, "load", args)) code = tell(with, *wrong);
+  });
+  return code;
+}
+
 // The engine may end, or another `up` start it, between the look and the deed.
 constexpr int kTries = 100;
 
 int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) {
   auto parsed = parse_up(args);
-  if (!parsed) {
-    (parsed.error().help ? with.out : with.err) << parsed.error().text << "\n";
-    return parsed.error().help ? kExitOk : kExitUsage;
-  }
+  if (!parsed) return tell(with, parsed.error());
   int code = kNameHeld;
   for (int tries = 0; code == kNameHeld && tries < kTries; ++tries) {
     const auto target = find_up_target(with, *parsed);
@@ -129,16 +172,11 @@ bool finds_engine(std::string_view verb) {
 
 // Takes `--engine NAME` from the flags of a verb, which are alike in all of them.
 std::optional<Problem> take_engine(Arguments& flags, std::string& engine) {
-  constexpr std::string_view kFlag = "--engine";
   for (auto at = flags.begin(); at != flags.end();) {
-    if (at->starts_with("--engine=")) {
-      engine = at->substr(kFlag.size() + 1);
-      at = flags.erase(at);
-    } else if (*at == kFlag) {
-      if (at + 1 == flags.end())
-        return Problem{"--engine: the name is missing", "give --engine NAME"};
-      engine = *(at + 1);
-      at = flags.erase(at, at + 2);
+    const auto name = take_flag(flags, at, "--engine", "NAME");
+    if (!name) return name.error();
+    if (*name) {
+      engine = **name;
     } else {
       ++at;
     }
@@ -159,11 +197,7 @@ std::optional<int> ends_early(const Surroundings& with, CLI::App& app, std::stri
     return kExitOk;
   }
   const auto wrong = parse_flags(app, verb, args);
-  if (!wrong) {
-    return std::nullopt;
-  }
-  (wrong->help ? with.out : with.err) << wrong->text << "\n";
-  return wrong->help ? kExitOk : kExitUsage;
+  return wrong ? std::optional{tell(with, *wrong)} : std::nullopt;
 }
 
 std::vector<VerbTable> verb_tables(const Surroundings& here) {
@@ -221,7 +255,8 @@ int run_verb(const Surroundings& here, const Arguments& given,
     return up(rest);
   }
   if (word == "load") {
-    return load(rest);
+    const auto code = load_ends_early(with, rest);
+    return code ? *code : load(rest);
   }
   for (const auto& [name, verb] : kVerbs) {
     if (name == word) {

@@ -133,7 +133,11 @@ constexpr const char* kBashTail = R"(  esac
     kind=words words=$flags
   fi
   case $kind in
-    services | engines) kind=words words=$(command sluice complete-names "$kind" 2>/dev/null) ;;
+    services | engines)
+      # In one command the first assignment would be in force when the second is made.
+      words=$(command sluice complete-names "$kind" 2>/dev/null)
+      kind=words
+      ;;
     verbs) kind=words words=$verbs ;;
     files) compopt -o default ;;
   esac

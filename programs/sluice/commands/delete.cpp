@@ -13,7 +13,7 @@ int run_delete(const Surroundings& with, const Arguments& args) {
   if (const auto code = ends_early(with, app, "delete", args)) {
     return *code;
   }
-  const auto found = find_service(with, name);
+  const auto found = find_service(with, name, Finds::services);
   if (!found) {
     return report(with, found.error());
   }

@@ -79,16 +79,11 @@ int await_services(const Surroundings& with, const std::string& name) {
   if (!engine) {
     return report(with, engine.error());
   }
-  const auto awaited =
-      await_ready(with, *engine, {.patience = std::chrono::milliseconds{kReadyMilliseconds}});
-  if (!awaited) {
-    return report(with, awaited.error());
+  const int code = await_ready(with, *engine, {});
+  if (code == kExitNotReady) {
+    with.err << "engine " << name << " keeps running; end it: sluice down " << name << "\n";
   }
-  if (awaited->not_ready == 0 || awaited->ready > 0) {
-    return kExitOk;
-  }
-  with.err << "engine " << name << " keeps running; end it: sluice down " << name << "\n";
-  return kExitNotReady;
+  return code;
 }
 
 int await_child(const Surroundings& with, pid_t child, int ready_fd,

@@ -65,20 +65,11 @@ class Reader {
   std::optional<std::string> failure_;
 };
 
-std::optional<kube::StringMap> strings(const json& object) {
-  if (!object.is_object()) return std::nullopt;
-  kube::StringMap map;
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_string()) map.emplace(key, value.get<std::string>());
-  }
-  return map;
-}
-
 std::optional<kube::StringMap> config_map(Reader& reader, const std::string& space,
                                           const char* name) {
   const json object = reader.get("/api/v1/namespaces/" + space + "/configmaps/" + name);
   if (object.is_null()) return std::nullopt;
-  return strings(member(object, "data")).value_or(kube::StringMap{});
+  return reading::string_map(object, "data");
 }
 
 void read_programs(Reader& reader, KnativeFacts& facts) {
@@ -124,7 +115,7 @@ KnativeFacts read_facts(Reader& reader, const std::string& space) {
   facts.observability = config_map(reader, space, "config-observability");
   const std::string services = "/api/v1/namespaces/" + space + "/services/";
   const json front = reader.get(services + "activator-service");
-  facts.activators = strings(member(member(front, "spec"), "selector"));
+  facts.activators = reading::string_map(member(front, "spec"), "selector");
   const json stats = reader.get(services + "autoscaler");
   if (text(member(stats, "spec"), "type") == "ExternalName") {
     facts.stats = text(member(stats, "spec"), "externalName");

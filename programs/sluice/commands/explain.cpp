@@ -29,7 +29,12 @@ int run_explain(const Surroundings& with, const Arguments& args) {
   if (awake && !at.empty()) {
     return report(with, {kExitUsage, "--awake covers the last minute only; remove --at"});
   }
-  const auto found = find_service(with, name);
+  if (!at.empty()) {
+    if (const auto moment = moment_of(with, "--at", at); !moment) {
+      return report(with, moment.error());
+    }
+  }
+  const auto found = find_service(with, name, Finds::running);
   if (!found) {
     return report(with, found.error());
   }

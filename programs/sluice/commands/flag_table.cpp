@@ -37,6 +37,8 @@ ValueKind kind_of(const std::string& value, const std::vector<std::string>& word
   return ValueKind::text;
 }
 
+}  // namespace
+
 FlagLine flag_line(const CLI::Option& option) {
   FlagLine line;
   for (const std::string& name : option.get_snames()) line.names.push_back("-" + name);
@@ -54,8 +56,6 @@ FlagLine flag_line(const CLI::Option& option) {
   line.repeated = option.get_items_expected_max() > 1;
   return line;
 }
-
-}  // namespace
 
 VerbTable table_of(const CLI::App& app) {
   VerbTable table;

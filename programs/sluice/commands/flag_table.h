@@ -5,7 +5,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace sluice::commands {
 
@@ -39,6 +40,8 @@ struct VerbTable {
   std::vector<ArgumentLine> arguments = {};
   std::vector<FlagLine> flags = {};
 };
+
+[[nodiscard]] FlagLine flag_line(const CLI::Option& option);
 
 /// Arguments and flags of `app`; name, summary and examples are the caller's.
 [[nodiscard]] VerbTable table_of(const CLI::App& app);

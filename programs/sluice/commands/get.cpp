@@ -25,7 +25,7 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
                                                     const std::string& name) {
   std::vector<Shown> chosen;
   if (!name.empty()) {
-    const auto one = find_service(with, name);
+    const auto one = find_service(with, name, Finds::running);
     if (!one) {
       return one.error();
     }
@@ -62,6 +62,18 @@ Result<std::vector<Shown>, Failure> chosen_services(const Surroundings& with,
   return chosen;
 }
 
+std::string no_services(const Surroundings& with) {
+  std::string text;
+  for (const ApiPlace& place : places(with)) {
+    if (!with.engine.empty() && place.name != with.engine) continue;
+    text += place.is_server() ? "autoscaler " + place.name + " governs no service\n"
+                              : "engine " + place.name +
+                                    " has no services; add one: sluice apply "
+                                    "-f FILE\n";
+  }
+  return text;
+}
+
 // A table has a column for the engines when there are several. At a server services of one name
 // have their namespaces in front, as the verbs take them.
 json rows_of(const std::vector<Shown>& chosen) {
@@ -86,7 +98,8 @@ int print_specs(const Surroundings& with, const std::vector<Shown>& chosen) {
   bool first = true;
   for (const Shown& one : chosen) {
     // A revision that has a row of its own is a part of its service.
-    if (chosen.size() > 1 && one.at.service == reading::text(one.status, "revision")) continue;
+    if (chosen.size() > 1 && one.at.service.ends_with(reading::text(one.status, "revision")))
+      continue;
     const auto yaml = fetch(one.at.engine, {.target = one.at.path() + "/spec"});
     if (!yaml) {
       return report(with, yaml.error());
@@ -115,6 +128,10 @@ int run_get(const Surroundings& with, const Arguments& args) {
   }
   if (output == "yaml") {
     return print_specs(with, *chosen);
+  }
+  if (output != "json" && chosen->empty()) {
+    with.out << no_services(with);
+    return kExitOk;
   }
   if (output != "json") {
     with.out << view::get_text(rows_of(*chosen), output == "wide");

@@ -21,7 +21,10 @@ int run_history(const Surroundings& with, const Arguments& args) {
   if (const auto code = ends_early(with, app, "history", args)) {
     return *code;
   }
-  const auto found = find_service(with, name);
+  if (const auto moment = moment_of(with, "--since", since); !moment) {
+    return report(with, moment.error());
+  }
+  const auto found = find_service(with, name, Finds::running);
   if (!found) {
     return report(with, found.error());
   }

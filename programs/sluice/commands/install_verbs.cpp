@@ -8,7 +8,8 @@ namespace sluice::commands {
 namespace {
 
 void add_flags(CLI::App& app, Installation& installation) {
-  app.add_option("--profile", installation.profile, "small, standard or ha (standard)");
+  app.add_option("--profile", installation.profile, "small, standard or ha (standard)")
+      ->type_name("small|standard|ha");
   app.add_option("--namespace", installation.space,
                  "namespace of the installation (sluice-system)");
   app.add_option("--image-registry", installation.registry, "registry of the images (sluice.dev)");

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "platform/process/time_text.h"
 #include "programs/sluice/commands/kept_log.h"
 #include "programs/sluice/commands/verbs.h"
 #include "programs/sluice/engine/log_lines.h"
@@ -35,6 +34,7 @@ int print(const Surroundings& with, const FoundService& found, const LogFlags& f
     const auto body = fetch(found.engine, {.target = target});
     if (!body) return report(with, body.error());
     with.out << text.lines(*body, with.clock.now());
+    if (body->empty()) with.err << "no such output is kept of " << found.title() << "\n";
     return kExitOk;
   }
   const auto problem =
@@ -63,8 +63,8 @@ int print_kept(const Surroundings& with, const KeptLog& kept, const LogFlags& fl
 
 int run_logs(const Surroundings& with, const Arguments& args) {
   CLI::App app(
-      "Prints the output of replicas, including dead ones, of a deleted service or of an engine "
-      "that is gone: time, replica#start, text.");
+      "Prints the output of replicas, including those that ended, of a deleted service or of an "
+      "engine that no longer runs: time, replica#start, text.");
   LogFlags flags;
   app.add_option("SERVICE", flags.name, "SERVICE or ENGINE/SERVICE")->required();
   app.add_flag("-f,--follow", flags.follow, "keep printing new lines");
@@ -73,21 +73,18 @@ int run_logs(const Surroundings& with, const Arguments& args) {
   app.add_option("--since", flags.since, "only lines of the last DUR such as 10m, or since TIME")
       ->type_name("DUR|TIME");
   app.add_option("--replica", flags.replica, "only this replica")->type_name("ID");
-  app.add_flag("--previous", flags.previous, "only dead replicas");
+  app.add_flag("--previous", flags.previous, "only replicas that ended");
   if (const auto code = ends_early(with, app, "logs", args)) {
     return *code;
   }
   std::optional<TimePoint> since;
   if (!flags.since.empty()) {
-    since = local::parse_moment(flags.since, with.clock.now());
-    if (!since) {
-      return report(with, {kExitUsage, "--since: " + flags.since +
-                                           " is neither an age such as 10m nor a time such as "
-                                           "14:03 or 2026-11-20T14:03:12Z"});
-    }
+    const auto moment = moment_of(with, "--since", flags.since);
+    if (!moment) return report(with, moment.error());
+    since = *moment;
     if (app.count("--tail") == 0) flags.tail = kTailMax;
   }
-  const auto found = find_service(with, flags.name);
+  const auto found = find_service(with, flags.name, Finds::kept);
   if (found) return print(with, *found, flags, since);
   if (with.server || found.error().exit_code == kExitUsage) return report(with, found.error());
   const auto kept = find_kept_log(with, flags.name);

@@ -30,7 +30,7 @@ int run_scale(const Surroundings& with, const Arguments& args) {
   if (bounds.size() == 2 && max > 0 && min > max) {
     return report(with, {kExitUsage, "--min is above --max; raise --max or lower --min"});
   }
-  const auto found = find_service(with, name);
+  const auto found = find_service(with, name, Finds::running);
   if (!found) {
     return report(with, found.error());
   }
@@ -39,7 +39,7 @@ int run_scale(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  with.out << "service " << found->service << ": bounds changed until its spec is next applied\n";
+  with.out << found->title() << ": bounds changed until its spec is next applied\n";
   return kExitOk;
 }
 

@@ -1,3 +1,6 @@
+#include "common/json/parse.h"
+#include "common/json/read.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +16,7 @@ int run_sleep(const Surroundings& with, const Arguments& args) {
   if (const auto code = ends_early(with, app, "sleep", args)) {
     return *code;
   }
-  const auto found = find_service(with, name);
+  const auto found = find_service(with, name, Finds::running);
   if (!found) {
     return report(with, found.error());
   }
@@ -21,7 +24,9 @@ int run_sleep(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  with.out << "service " << found->service << " is draining to zero; the next request wakes it\n";
+  const bool asleep = reading::text(reading::parsed(*body), "state") == "asleep";
+  with.out << found->title() << (asleep ? " is asleep" : " is draining to zero")
+           << "; the next request wakes it\n";
   return kExitOk;
 }
 

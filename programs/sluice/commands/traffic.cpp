@@ -61,7 +61,7 @@ int run_traffic(const Surroundings& with, const Arguments& args) {
   if (!change) {
     return report(with, {kExitUsage, change.error().text()});
   }
-  const auto found = find_service(with, name);
+  const auto found = find_service(with, name, Finds::services);
   if (!found) {
     return report(with, found.error());
   }

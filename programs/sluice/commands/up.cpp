@@ -80,12 +80,14 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   app.add_option("--memory", raw.memory, "memory per replica, such as 256Mi")->type_name("SIZE");
   app.add_flag("-d,--detach", options.detach, "return once ready; the engine keeps running");
   app.add_option("-o,--output", raw.output, "text, or json: one object per line")
-      ->type_name("text|json");
+      ->check(CLI::IsMember({"text", "json"}));
   app.add_flag("--allow-edit", options.allow_edit,
                "let the front door wake, sleep and scale services for clients that send the token "
                "of this start; specs, removals and the shutdown stay on the command line");
   app.add_option("--config", options.config_file, "engine settings")->type_name("FILE");
-  app.add_option("--log-level", options.log_level, "debug, info, warn or error")->type_name("L");
+  app.add_option("--log-level", options.log_level, "debug, info, warn or error")
+      ->type_name("L")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
 }
 
 Trouble judge_forms(const CLI::App& app, const UpOptions& options) {
@@ -239,15 +241,7 @@ Trouble judge_words(RawFlags& raw) {
     };
     options.tls.emplace(whole(raw.tls.first), whole(raw.tls.second));
   }
-  if (raw.output != "text" && raw.output != "json") {
-    return "-o: " + raw.output + " is neither text nor json";
-  }
   options.output = raw.output == "json" ? OutputFormat::json : OutputFormat::text;
-  const std::string& level = options.log_level;
-  if (!level.empty() && level != "debug" && level != "info" && level != "warn" &&
-      level != "error") {
-    return "--log-level: " + level + " is none of debug, info, warn, error";
-  }
   if (options.detach &&
       std::find(options.files.begin(), options.files.end(), "-") != options.files.end()) {
     return "-d: a detached engine cannot read its file from standard input; save it to a file";

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "programs/sluice/commands/await_ready.h"
 #include "programs/sluice/commands/up.h"
 #include "programs/sluice/commands/up_target.h"
 #include "programs/sluice/view/banner.h"
@@ -207,17 +208,25 @@ void wait_until_removed(const Surroundings& with, const ApiPlace& engine,
   }
 }
 
-int add_detached(const Surroundings& with, SessionOutput& output, const ApiPlace& engine,
+int add_detached(const Surroundings& with, const UpOptions& options, const ApiPlace& engine,
                  const ApiCall& call) {
+  SessionOutput output{with, options};
   const auto reply = ApiClient(engine).send(call);
   if (!reply || reply->status == kStopping) return kNameHeld;
   if (reply->status != 200) return report(with, failure_of(*reply));
   output.first(reading::parsed(reply->body));
-  return kExitOk;
+  if (output.left().empty()) return kExitOk;
+  const int code = await_ready(
+      with, engine, {.services = output.left(), .count = options.output != OutputFormat::json});
+  if (code == kExitNotReady) {
+    with.err << "what was added stays in engine " << output.engine() << "\n";
+  }
+  return code;
 }
 
-int follow(const Surroundings& with, SessionOutput& output, const ApiPlace& engine,
+int follow(const Surroundings& with, const UpOptions& options, const ApiPlace& engine,
            const ApiCall& call) {
+  SessionOutput output{with, options};
   int signalled = 0;
   const auto ended = ApiClient(engine).hold(
       call, [&output](std::string_view bytes) { return output.take(bytes); },
@@ -249,9 +258,8 @@ int run_session(const Surroundings& with, const UpOptions& options, const ApiPla
                      .target = "/api/v1/sessions",
                      .body = json_line(*request),
                      .timeout = std::chrono::seconds{60}};
-  SessionOutput output{with, options};
-  return options.detach ? add_detached(with, output, engine, call)
-                        : follow(with, output, engine, call);
+  return options.detach ? add_detached(with, options, engine, call)
+                        : follow(with, options, engine, call);
 }
 
 }  // namespace sluice::commands

@@ -31,6 +31,21 @@ bool is_ready(const ApiPlace& engine) {
   return reply && reply->status == 200;
 }
 
+// An `up` of a name alone, which has nothing to resume.
+Failure never_ran(const Surroundings& with, const std::string& engine) {
+  std::vector<std::string> ran;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(with.roots.state, failed)) {
+    const std::string each = entry.path().filename().string();
+    if (local::KeptServices::any(local::EnginePaths{with.roots, each})) ran.push_back(each);
+  }
+  std::sort(ran.begin(), ran.end());
+  std::string text = "engine " + engine + " has nothing to resume";
+  for (const std::string& each : ran)
+    text += (&each == &ran.front() ? "; others have: " : ", ") + each;
+  return {kExitUsage, text + "\n" + kUpHelpLines};
+}
+
 Failure still_held(const Surroundings& with, const std::string& engine, const std::string& pid) {
   const local::EnginePaths paths(with.roots, engine);
   return {
@@ -76,8 +91,7 @@ Result<UpTarget, Failure> find_up_target(const Surroundings& with, const UpOptio
     if (!engine) return engine.error();
     const local::EnginePaths paths(with.roots, *engine);
     if (!is_among(held, *engine)) {
-      if (options.resume && !local::KeptServices::any(paths))
-        return Failure{kExitUsage, kUpHelpLines};
+      if (options.resume && !local::KeptServices::any(paths)) return never_ran(with, *engine);
       return UpTarget{.engine = *engine};
     }
     const std::string pid = local::name_holder(paths).value_or("unknown");

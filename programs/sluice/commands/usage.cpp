@@ -11,6 +11,7 @@ namespace {
 
 // Typed by a person: longer words are not compared.
 constexpr std::size_t kWordMax = 64;
+constexpr std::size_t kShortWord = 4;
 
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -38,9 +39,7 @@ std::string examples_of(std::string_view verb) {
 }
 
 std::string help_of(CLI::App& app, std::string_view verb) {
-  std::string text = "Examples:\n" + examples_of(verb) + "\n" + app.help();
-  // CLI11 lists two words for one thing that people look for; the rest is ours.
-  return text;
+  return "Examples:\n" + examples_of(verb) + "\n" + app.help();
 }
 
 std::vector<std::string> flags_of(const CLI::App& app) {
@@ -53,17 +52,86 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
+std::string help_hint(std::string_view verb) {
+  return "; see: sluice " + std::string(verb) + " --help";
+}
+
+// What a person most likely meant by a word that is no flag.
+std::string hint_of_word(const CLI::App& app, std::string_view verb, const std::string& word) {
+  const bool is_file = word.ends_with(".yaml") || word.ends_with(".yml");
+  const std::string line = "sluice " + std::string(verb);
+  if (is_file && app.get_option_no_throw("--file") != nullptr)
+    return "; a file goes after -f: " + line + " -f " + word;
+  if (verb == "up") return "; a command goes after --: " + line + " -- " + word;
+  if (verb == "config") return "; sluice config prints the settings, with -o json also their types";
+  return help_hint(verb);
+}
+
 UsageProblem unknown_argument(const CLI::App& app, std::string_view verb,
                               const std::string& argument) {
-  const std::string help = "; see: sluice " + std::string(verb) + " --help";
   if (argument.empty() || argument.front() != '-') {
-    const std::string hint =
-        verb == "up" ? "; a command goes after --: sluice up -- " + argument : help;
-    return {"unexpected argument " + argument + hint, false};
+    return {"unexpected argument " + argument + hint_of_word(app, verb, argument), false};
   }
   const std::string flag = argument.substr(0, argument.find('='));
+  for (const FlagLine& before : flags_before_verb()) {
+    if (before.names.front() != flag || before.value.empty()) continue;
+    return {flag + " stands before the verb: sluice " + flag + " " + before.value + " " +
+                std::string(verb),
+            false};
+  }
   const std::string meant = nearest(flag, flags_of(app));
-  return {"unknown flag " + flag + (meant.empty() ? help : "; did you mean " + meant + "?"), false};
+  return {
+      "unknown flag " + flag + (meant.empty() ? help_hint(verb) : "; did you mean " + meant + "?"),
+      false};
+}
+
+std::string joined(const std::vector<std::string>& words, const char* between = ", ") {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : between) + word;
+  return list;
+}
+
+// A flag takes the word after it, whatever that is: so one at the end, or before another flag, is
+// found here. Empty: there is none.
+std::string flag_without_value(const CLI::App& app, const std::vector<std::string>& args) {
+  const auto flag_at = [&](std::size_t at) {
+    return args[at].starts_with("-") ? app.get_option_no_throw(args[at]) : nullptr;
+  };
+  for (std::size_t at = 0; at < args.size(); ++at) {
+    const CLI::Option* const option = flag_at(at);
+    if (option == nullptr) continue;
+    const std::string& name = args[at];
+    for (const std::size_t end = at + static_cast<std::size_t>(option->get_items_expected_min());
+         at < end; ++at) {
+      if (at + 1 < args.size() && flag_at(at + 1) == nullptr) continue;
+      const FlagLine line = flag_line(*option);
+      return name + ": the value is missing; give " + name + " " +
+             (line.words.empty() ? line.value : joined(line.words, "|"));
+    }
+  }
+  return {};
+}
+
+// CLI11 names what it has read, and not what it wants instead.
+std::string in_our_words(const CLI::App& app, const CLI::ParseError& wrong) {
+  constexpr std::string_view kUnread = "Could not convert: ";
+  constexpr std::string_view kBounds = "not in range ";
+  std::string text = wrong.what();
+  if (text.starts_with(kUnread)) text.erase(0, kUnread.size());
+  const std::string name = text.substr(0, text.find_first_of(" :="));
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  const auto code = static_cast<CLI::ExitCodes>(wrong.get_exit_code());
+  if (option == nullptr) return text;
+  if (code == CLI::ExitCodes::ArgumentMismatch) return name + " is given more than once";
+  if (code != CLI::ExitCodes::ValidationError && code != CLI::ExitCodes::ConversionError)
+    return text;
+  const FlagLine line = flag_line(*option);
+  if (line.value.empty()) return name + " takes no value";
+  const std::string value = name + ": " + joined(option->results());
+  if (!line.words.empty()) return value + " is none of " + joined(line.words);
+  const std::size_t bounds = text.find(kBounds);
+  return value + " is not a number" +
+         (bounds == std::string::npos ? "" : " from " + text.substr(bounds + kBounds.size()));
 }
 
 }  // namespace
@@ -214,14 +282,15 @@ std::string general_help() {
     text += "  " + name + std::string(line.summary) + "\n";
   }
   return text +
-         "\nEach verb has --help, like: sluice help VERB. With --server an autoscaler of a cluster "
-         "is asked: explain, get, "
+         "\nEach verb has --help, like: sluice help VERB. With --server these verbs use the API of "
+         "a cluster's autoscaler: explain, get, "
          "history,\nscale, sleep, top, wake; services are SERVICE or NAMESPACE/SERVICE.\n";
 }
 
 std::string nearest(std::string_view typed, const std::vector<std::string>& known) {
   std::string best;
-  std::size_t least = 3;  // more than two slips is another word
+  // More than two slips is another word, and in a short one more than one.
+  std::size_t least = typed.size() > kShortWord ? 3 : 2;
   for (const std::string& word : known) {
     if (typed.size() > kWordMax || word.size() > kWordMax) {
       continue;
@@ -239,19 +308,23 @@ std::optional<UsageProblem> parse_flags(CLI::App& app, std::string_view verb,
                                         std::vector<std::string> args) {
   app.name("sluice " + std::string(verb));
   app.allow_extras();
+  if (const std::string flag = flag_without_value(app, args); !flag.empty()) {
+    return UsageProblem{flag, false};
+  }
   std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
+  std::string problem;
   try {
     app.parse(args);
   } catch (const CLI::CallForHelp&) {
     return UsageProblem{help_of(app, verb), true};
   } catch (const CLI::ParseError& wrong) {
-    return UsageProblem{
-        std::string(wrong.what()) + "; see: sluice " + std::string(verb) + " --help", false};
+    problem = in_our_words(app, wrong) + help_hint(verb);
   }
-  const auto left = app.remaining();
-  if (!left.empty()) {
+  // What is not known at all goes before what is missing.
+  if (const auto left = app.remaining(); !left.empty()) {
     return unknown_argument(app, verb, left.front());
   }
+  if (!problem.empty()) return UsageProblem{problem, false};
   return std::nullopt;
 }
 

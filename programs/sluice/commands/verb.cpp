@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "platform/process/time_text.h"
+#include "platform/process/traffic.h"
+#include <algorithm>
 #include <charconv>
 #include <ostream>
 #include <utility>
@@ -119,7 +122,42 @@ std::string FoundService::path() const {
   return "/api/v1/services/" + url_encoded(space) + "/" + url_encoded(service);
 }
 
-Result<FoundService, Failure> find_service(const Surroundings& with, const std::string& name) {
+std::string FoundService::title() const {
+  return (owner.empty() ? "service " : "revision ") + service;
+}
+
+namespace {
+
+// Why a verb does not take the revision that was found.
+std::optional<Failure> refuse_revision(const FoundService& found, Finds finds) {
+  const std::string& owner = found.owner;
+  if (finds == Finds::services) {
+    return Failure{kExitFailure,
+                   found.service + " is a revision of service " + owner + "; name the service"};
+  }
+  const FoundService service{.engine = found.engine, .service = owner};
+  const auto body = fetch(found.engine, {.target = service.path() + "/revisions?limit=1000"});
+  if (!body) return body.error();
+  const json page = reading::parsed(*body);
+  const json& all = reading::array(page, "items");
+  const auto known = std::find_if(all.begin(), all.end(), [&found](const json& each) {
+    return reading::text(each, "revision") == found.service;
+  });
+  if (known == all.end()) {
+    return Failure{kExitFailure, "service " + owner + " has no revision " + found.service +
+                                     "; see: sluice revisions " + owner};
+  }
+  const std::string state = reading::text(*known, "state");
+  if (finds == Finds::kept || (state != "kept" && state != "given_up")) return std::nullopt;
+  return Failure{kExitFailure, "revision " + found.service + " of service " + owner +
+                                   " does not run; give it requests: sluice traffic " + owner +
+                                   " " + found.service + "=100"};
+}
+
+}  // namespace
+
+Result<FoundService, Failure> find_service(const Surroundings& with, const std::string& name,
+                                           Finds finds) {
   const std::size_t slash = name.find('/');
   const std::string wanted_engine = slash != std::string::npos ? name.substr(0, slash)
                                     : with.server              ? ""
@@ -140,6 +178,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
     }
   }
   std::vector<FoundService> found;
+  std::vector<FoundService> revisions;
   std::string known;
   std::string silent;
   for (const ApiPlace& engine : engines) {
@@ -154,26 +193,48 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
     for (const json& service : *services) {
       const std::string here = reading::text(service, "name");
       known += (known.empty() ? "" : ", ") + (engines.size() > 1 ? engine.name + "/" : "") + here;
-      if (here == wanted) {
+      // A revision with a row of its own is not its service.
+      if (here == wanted && here != reading::text(service, "revision")) {
         found.push_back({.engine = engine, .service = here});
+      } else if (local::revision_number(here, wanted) > 0) {
+        revisions.push_back({.engine = engine, .service = wanted, .owner = here});
       }
     }
   }
+  if (found.empty()) found = std::move(revisions);
   if (found.size() == 1) {
     note_version(with, found.front().engine);
+    if (!found.front().owner.empty()) {
+      if (auto refused = refuse_revision(found.front(), finds)) return std::move(*refused);
+    }
     return std::move(found.front());
   }
   if (found.empty()) {
+    const std::string whose =
+        engines.size() == 1 ? " of engine " + engines.front().name + ": " : ": ";
     return Failure{kExitFailure, !silent.empty() ? silent
-                                                 : "no service is named " + name + "; services: " +
-                                                       (known.empty() ? "none" : known)};
+                                                 : "no service is named " + name + "; services" +
+                                                       whose + (known.empty() ? "none" : known)};
   }
   std::string list;
   for (const FoundService& one : found) {
     list += (list.empty() ? "" : " or ") + one.engine.name + "/" + one.service;
   }
-  return Failure{kExitUsage, "several engines have a service " + wanted +
+  return Failure{kExitUsage, "several engines have a " + found.front().title() +
                                  "; choose one with --engine NAME, or name it " + list};
+}
+
+Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,
+                                     const std::string& text) {
+  if (const auto moment = local::parse_moment(text, with.clock.now())) return *moment;
+  return Failure{kExitUsage, std::string(flag) + ": " + text +
+                                 " is neither an age such as 10m nor a time such as 14:03 or "
+                                 "2026-11-20T14:03:12Z"};
+}
+
+int exit_code_of(int status) {
+  if (status == 400) return kExitUsage;
+  return status == 422 ? kExitConfig : kExitFailure;
 }
 
 Failure failure_of(const ApiReply& reply) {
@@ -182,10 +243,7 @@ Failure failure_of(const ApiReply& reply) {
   if (text.empty()) text = "the engine answered with status " + std::to_string(reply.status);
   const std::string fix = reading::text(problem, "fix");
   text += fix.empty() ? "" : "; " + fix;
-  if (reply.status == 400) {
-    return {kExitUsage, text};
-  }
-  return {reply.status == 422 ? kExitConfig : kExitFailure, text};
+  return {exit_code_of(reply.status), text};
 }
 
 Result<std::string, Failure> fetch(const ApiPlace& engine, const ApiCall& call) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/exit_status.h"
 #include "common/base/result.h"
 #include "common/time/clock.h"
 
@@ -20,15 +21,8 @@ class App;
 
 namespace sluice::commands {
 
-/// Sees the flags of a verb.
-using FlagSink = std::function<void(const CLI::App&)>;
-
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailure = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitNotReady = 3;
-inline constexpr int kExitUnavailable = 69;
-inline constexpr int kExitConfig = 78;
+/// Sees the flags of a verb, and may parse with them.
+using FlagSink = std::function<void(CLI::App&)>;
 
 /// What a verb works with; everything is borrowed for the length of one run.
 struct Surroundings {
@@ -75,17 +69,36 @@ void note_version(const Surroundings& with, const ApiPlace& engine);
 
 struct FoundService {
   ApiPlace engine;
-  std::string service;
+  std::string service;  ///< or the name of one of its revisions
   std::string space = "default";
+  std::string owner = {};  ///< the service of that revision; empty: it is a service
 
   /// `/api/v1/services/<space>/<service>`.
   [[nodiscard]] std::string path() const;
+
+  /// `service app` or `revision app-00001`.
+  [[nodiscard]] std::string title() const;
 };
 
-/// Looks for `SERVICE` or `ENGINE/SERVICE` among the running engines (one-machine.md 2). At a
-/// server it is `SERVICE` or `NAMESPACE/SERVICE`, and not looked for.
+/// What a verb takes.
+enum class Finds {
+  services,
+  running,  ///< and revisions that run
+  kept,     ///< and those of which spec and output are kept
+};
+
+/// Looks for `SERVICE` or `ENGINE/SERVICE` among the running engines (one-machine.md 2); where no
+/// service has that name it is a revision's. At a server it is `SERVICE` or `NAMESPACE/SERVICE`,
+/// and not looked for.
 [[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
-                                                         const std::string& name);
+                                                         const std::string& name, Finds finds);
+
+/// Of `text`, the value of `flag`: a time or an age (local::parse_moment).
+[[nodiscard]] Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,
+                                                   const std::string& text);
+
+/// The exit code for an answer of this status that is not good.
+[[nodiscard]] int exit_code_of(int status);
 
 /// What the problem+json of an answer that is not good comes to.
 [[nodiscard]] Failure failure_of(const ApiReply& reply);

@@ -33,7 +33,7 @@ int run_wake(const Surroundings& with, const Arguments& args) {
   if (!patience) {
     return report(with, {kExitUsage, "--timeout: " + limit + " is not a duration such as 10s"});
   }
-  const auto found = find_service(with, name);
+  const auto found = find_service(with, name, Finds::running);
   if (!found) {
     return report(with, found.error());
   }
@@ -46,7 +46,7 @@ int run_wake(const Surroundings& with, const Arguments& args) {
     const auto status = reading::parsed(*body);
     const Duration waited = with.clock.now() - begin;
     if (view::integer_field(status, "ready") > 0) {
-      with.out << "service " << found->service << " is ready after "
+      with.out << found->title() << " is ready after "
                << std::chrono::duration_cast<std::chrono::milliseconds>(waited).count() << " ms\n";
       return kExitOk;
     }

@@ -48,16 +48,16 @@ ApiProblem host_not_allowed(std::string_view authority) {
   return {
       403, "host-not-allowed", "Host not allowed",
       host.empty() ? "the request names no Host" : "the engine does not answer to the Host " + host,
-      "ask http://localhost, or allow the name in config.yaml: dashboard: {hosts: [NAME]}"};
+      "use http://localhost, or allow the name in config.yaml: dashboard: {hosts: [NAME]}"};
 }
 
 ApiProblem token_missing(const DoorRules& rules) {
-  const std::string_view why = rules.opened()
-                                   ? "`dashboard` in config.yaml lets others in, so every request "
-                                     "needs the token of this start"
-                                   : "a change needs the token of this start";
+  const std::string_view why =
+      rules.opened() ? "`dashboard` in config.yaml admits other clients, so every request "
+                       "needs the token of this start"
+                     : "a change needs the token of this start";
   return {403, "token-required", "Token required", std::string{why},
-          "send the header Sluice-Edit; `sluice up` says in which file it stands"};
+          "send the header Sluice-Edit; `sluice up` prints the file that holds the token"};
 }
 
 }  // namespace

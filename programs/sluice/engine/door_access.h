@@ -28,10 +28,10 @@ struct DoorRules {
   [[nodiscard]] bool opened() const { return any_peer || !hosts.empty(); }
 };
 
-/// A request below `/_sluice/`, as far as it matters who may send it.
+/// A request below `/_sluice/`, as far as it matters for access.
 struct DoorRequest : api::ChangeFields {
   bool loopback = false;         ///< the client's address is one of this machine's loopback
-  bool own_user = false;         ///< the kernel says that the engine's user holds its end
+  bool own_user = false;         ///< according to the kernel, the engine's user holds its end
   std::string_view path = {};    ///< what a 404 names
   std::string_view method = {};  ///< GET and HEAD read, every other one changes
 };

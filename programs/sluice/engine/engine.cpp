@@ -11,15 +11,12 @@
 #include "platform/process/container.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/unique_fd.h"
-#include "platform/process/volumes.h"
 #include "programs/sluice/engine/history.h"
 #include "programs/sluice/engine/init_notify.h"
 #include <algorithm>
 #include <csignal>
 #include <fcntl.h>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace sluice::local {
 namespace {
@@ -32,12 +29,6 @@ constexpr Duration kSpawnLimit = std::chrono::seconds{5};
 constexpr Duration kClosingStep = std::chrono::milliseconds{20};
 // The caller of `down` still has to read its answer.
 constexpr Duration kLastWords = std::chrono::milliseconds{100};
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> all;
-  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
-  return all;
-}
 
 // Of the front door. An eighth of the queue's memory beside it is for heads that are being read.
 net::ServerLimits limits_of(const EngineSettings& settings, const net::OpenFiles& files) {
@@ -185,12 +176,14 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   for (const std::string& id : journal_.kill_leftovers()) {
     publish_text("warning", "killed " + id + ", left behind by an engine that crashed", "");
   }
+  const std::filesystem::path note = paths_.containers_note();
   for (const std::string& name :
-       remove_noted_containers(clock_, paths_.containers_note(), environment_)) {
+       remove_noted_containers(clock_, open_note(note), note, environment_)) {
     publish_text("warning", "removed container " + name + ", left behind by an engine that crashed",
                  "");
   }
-  remove_volumes(paths_.replicas_dir());  // of those that crashed with it
+  std::error_code ignored;
+  std::filesystem::remove_all(paths_.replicas_dir(), ignored);  // of those that crashed with it
   cgroups_ = CgroupTree::detect(setup_.name, paths_.runtime_dir().native());
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
   if (auto problem = memory_.open(setup_.memory_source,
@@ -199,8 +192,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
                                   })) {
     return problem;
   }
-  auto reading = sources.read();
-  if (!reading) return reading.error().problems.front();
+  const SpecSources::Reading reading = sources.read_valid();
   if (auto problem = open_door()) return problem;
   if (auto problem = platform_.open(*this, started_, [](const std::optional<Problem>&) {})) {
     return problem;
@@ -210,8 +202,10 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
   desk_.start(peer_, std::chrono::floor<std::chrono::seconds>(started_) + kSecond,
               [this](std::span<const activator::RevisionStat> /*stats*/) { on_second(); });
   fleet_events_.begin();
-  publish_warnings(reading->warnings);
-  if (auto problem = add_services(*reading)) return problem;
+  for (const std::string& warning : setup_.warnings) publish_text("warning", warning, "");
+  publish_warnings(reading.warnings);
+  for (const Problem& problem : reading.problems) publish_text("error", problem.what, problem.fix);
+  if (auto problem = add_services(reading)) return problem;
   if (auto problem = open_api()) return problem;
   open_ = true;
   return std::nullopt;
@@ -295,8 +289,8 @@ int Engine::run() {
   const bool spawner_ended = spawner_.end(kSpawnLimit);
   // Nothing is left of them, unless all was to be killed at once or the runtime did not answer.
   const bool killed = signals_seen_ > 1 || !spawner_ended;
-  static_cast<void>(
-      remove_noted_containers(clock_, paths_.containers_note(), environment_, killed));
+  const std::filesystem::path note = paths_.containers_note();
+  static_cast<void>(remove_noted_containers(clock_, open_note(note), note, environment_, killed));
   if (!spawner_ended) {
     log_.write(log::Severity::error,
                "a program could not be started in 5 s; its file system may not answer");

@@ -28,6 +28,7 @@
 
 #include "platform/process/cgroup.h"
 #include "platform/process/child.h"
+#include "platform/process/container_guard.h"
 #include "platform/process/direct_peer.h"
 #include "platform/process/engine_settings.h"
 #include "platform/process/memory_pressure.h"
@@ -69,6 +70,8 @@ struct EngineSetup {
   std::optional<ServiceSpec> command = {};  ///< the service of the command line
   StartRecord start = {};                   ///< is kept for the next start
   bool resume = false;                      ///< what commands brought runs again
+  bool tolerant = false;                    ///< what is wrong in watched files blocks no start
+  std::vector<std::string> warnings = {};   ///< of what was found before the engine opens
 };
 
 /// What a further `up` has added, for as long as it runs.
@@ -110,7 +113,7 @@ class Engine final : public autoscaler::MachineApi,
   /// Where the front door answers for `host`, as a URL without a path.
   [[nodiscard]] std::string url_of(std::string_view host) const;
 
-  /// The token of this start; empty where nothing needs one. It stands in paths.edit_token() too.
+  /// The token of this start; empty where nothing needs one. It is in paths.edit_token() too.
   [[nodiscard]] const std::string& token() const { return setup_.rules.token; }
 
   [[nodiscard]] const DoorRules& rules() const { return setup_.rules; }
@@ -129,14 +132,13 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] boost::asio::io_context& io() { return io_; }
 
   ApiResult<std::string> spec_yaml(const std::string& name, Values values) override;
-  ApiResult<nlohmann::json> apply(const std::string& yaml,
-                                  const autoscaler::ApplyMode& mode) override;
+  void apply(const std::string& yaml, const autoscaler::ApplyMode& mode, AppliedDone done) override;
   ApiResult<autoscaler::MachineSession> begin_session(const nlohmann::json& asked) override;
   ApiResult<nlohmann::json> revisions(const std::string& name) override;
   ApiResult<nlohmann::json> set_traffic(const std::string& name, const nlohmann::json& change,
                                         bool write) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
-  ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override;
+  ApiResult<autoscaler::ServiceLines> logs(const std::string& name, const LogQuery& query) override;
 
   bool ready() override { return open_ && !closing_; }
 
@@ -175,6 +177,7 @@ class Engine final : public autoscaler::MachineApi,
   void take_up(const KeptServices::Service& kept);
   void leave_to_file(const std::string& name, const std::filesystem::path& file);
   void keep(const ServiceSpec& spec, BroughtBy by);
+  [[nodiscard]] ApiResult<Applied> put_and_keep(const ServiceSpec& spec, BroughtBy by);
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
   [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<Problem> check_hosts(const ServiceSpec& spec) const;
@@ -186,11 +189,12 @@ class Engine final : public autoscaler::MachineApi,
   }
 
   [[nodiscard]] ApiProblem no_such_service(const std::string& name) const;
+  [[nodiscard]] static ApiProblem in_no_watched_file(const std::string& name);
   [[nodiscard]] autoscaler::Surroundings surroundings();
   [[nodiscard]] ProcessMeans means();
   [[nodiscard]] FrontFigures::Parts figures();
   [[nodiscard]] activator::PeerEvents peer_events();
-  void heed_demand();
+  void pass_on_demand();
   void find_only();
   void drop(const std::string& name);
   void publish_service(const std::string& name, const char* what);
@@ -198,7 +202,8 @@ class Engine final : public autoscaler::MachineApi,
   void publish_warnings(const std::vector<std::string>& warnings);
   [[nodiscard]] std::vector<Problem> take(const SpecSources::Reading& reading);
   [[nodiscard]] const std::filesystem::path* watched_file(const std::string& name) const;
-  struct Planned;  // a service of an apply, and what comes of it
+  struct Planned;   // a service of an apply, and what comes of it
+  struct Applying;  // an apply whose services were judged
   [[nodiscard]] std::optional<ApiProblem> check(const ServiceSpec& spec) const;
   [[nodiscard]] Result<ServiceSpec, ApiProblem> spec_in_its_file(const ServiceSpec& spec,
                                                                  const std::string& yaml,
@@ -208,6 +213,9 @@ class Engine final : public autoscaler::MachineApi,
                                                      const autoscaler::ApplyMode& mode);
   [[nodiscard]] nlohmann::json applied_json(const Planned& one) const;
   [[nodiscard]] nlohmann::json carry_out(Planned& one);
+  [[nodiscard]] ApiResult<Applying> judge(const std::string& yaml,
+                                          const autoscaler::ApplyMode& mode);
+  void carry_on(const std::shared_ptr<Applying>& work);
   [[nodiscard]] std::optional<ApiProblem> write_to_file(const ServiceSpec& spec,
                                                         const std::string& yaml);
   /// The traffic of a service whose newest revision gets none of the requests; else empty.
@@ -252,9 +260,10 @@ class Engine final : public autoscaler::MachineApi,
 
   // Replicas.
   Reaper reaper_;
-  Spawner spawner_{io_, reaper_};
+  Spawner spawner_{io_, loop_, reaper_};
   PortAllocator ports_;
   ReplicaJournal journal_;
+  ContainerGuard guard_{reaper_};
   CgroupTree cgroups_;
   MemoryPressure memory_;
   ReplicaEvents replica_events_;

@@ -24,6 +24,23 @@ bool runs(const ProcessService& service, const LogLine& line) {
   return there;
 }
 
+// One that is there may have printed nothing yet.
+std::optional<ApiProblem> no_such_replica(const ProcessService& service, const std::string& id) {
+  std::string list;
+  bool there = false;
+  service.each([&](const MemoryTenant& revision) {
+    for (const TenantReplica& replica : revision.replicas()) {
+      there = there || replica.id == id;
+      list += (list.empty() ? "" : ", ") + replica.id;
+    }
+  });
+  if (there) return std::nullopt;
+  return ApiProblem{404, "no-such-replica", "No such replica",
+                    "the log has no line of a replica of " + service.spec.name + " named " + id,
+                    list.empty() ? "no replica is there now; without --replica all lines are shown"
+                                 : "replicas there now: " + list};
+}
+
 }  // namespace
 
 ApiProblem Engine::no_such_service(const std::string& name) const {
@@ -32,13 +49,19 @@ ApiProblem Engine::no_such_service(const std::string& name) const {
     list += (list.empty() ? "" : ", ") + known;
   }
   return {404, "no-such-service", "No such service", "no service is named " + name,
-          list.empty() ? "this engine has no services; add one: sluice apply -f FILE"
-                       : "services here: " + list};
+          list.empty() ? "engine " + setup_.name + " has no services; add one: sluice apply -f FILE"
+                       : "services of engine " + setup_.name + ": " + list};
+}
+
+ApiProblem Engine::in_no_watched_file(const std::string& name) {
+  return {409, "in-no-watched-file", "The service is in no watched file",
+          "service " + name + " is defined in no watched file",
+          "leave --write out: the engine keeps the change, over restarts too"};
 }
 
 ApiResult<std::string> Engine::spec_yaml(const std::string& name, Values values) {
   const ProcessService* const service = find(name);
-  const ProcessRevision* const revision = platform_.revision({"default", name});
+  const ProcessRevision* const revision = platform_.revision({"default", short_name(name)});
   if (service == nullptr && revision == nullptr) return no_such_service(name);
   ServiceSpec spec = service == nullptr ? revision->spec() : service->spec;
   if (service != nullptr) spec.traffic = platform_.wanted_traffic(spec);
@@ -60,11 +83,14 @@ ApiResult<json> Engine::remove(const std::string& name) {
   return last;
 }
 
-ApiResult<std::string> Engine::logs(const std::string& name, const LogQuery& query) {
+ApiResult<autoscaler::ServiceLines> Engine::logs(const std::string& name, const LogQuery& query) {
   const ProcessService* service = find(name);
-  const bool of_revision = service == nullptr;  // one of several revisions of its service
-  if (of_revision) service = platform_.service_of({"default", name});
-  if (service == nullptr || service->removed) return no_such_service(name);
+  const bool of_revision = service == nullptr;  // it may have ended long ago
+  const std::string revision = of_revision ? short_name(name) : std::string{};
+  if (of_revision) service = find(revision.substr(0, revision.rfind('-')));
+  if (service == nullptr || (of_revision && revision_number(service->spec.name, revision) == 0)) {
+    return no_such_service(name);
+  }
   TailQuery tail;
   tail.lines = query.previous || of_revision ? 10'000 : query.tail;
   tail.replica = query.replica;
@@ -72,7 +98,7 @@ ApiResult<std::string> Engine::logs(const std::string& name, const LogQuery& que
   std::vector<LogLine> lines = tail_log(paths_.logs_dir() / (service->spec.name + ".log"), tail);
   if (of_revision) {
     std::erase_if(lines,
-                  [&name](const LogLine& line) { return revision_of({line.replica}) != name; });
+                  [&](const LogLine& line) { return revision_of({line.replica}) != revision; });
   }
   if (query.previous) {
     std::erase_if(lines, [service](const LogLine& line) { return runs(*service, line); });
@@ -82,8 +108,13 @@ ApiResult<std::string> Engine::logs(const std::string& name, const LogQuery& que
       lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(query.tail));
     }
   }
-  if (const auto loss = service->log->loss()) lines.push_back(*loss);
-  return log_text(lines, query.times);
+  if (lines.empty() && !query.replica.empty()) {
+    if (const auto unknown = no_such_replica(*service, query.replica)) return *unknown;
+  }
+  if (const auto loss = service->log->loss()) {
+    lines.insert(std::upper_bound(lines.begin(), lines.end(), *loss, is_earlier), *loss);
+  }
+  return autoscaler::ServiceLines{log_text(lines, query.times), service->spec.name, revision};
 }
 
 }  // namespace sluice::local

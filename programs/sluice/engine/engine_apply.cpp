@@ -16,9 +16,12 @@ namespace {
 
 constexpr const char* kStream = "the document";  // the engine does not see the file's name
 
-json changes_of(const ServiceSpec& before, const ServiceSpec& after) {
+// Of traffic, what divides the requests where the spec does not: `chosen`, then nothing.
+json changes_of(const ServiceSpec& before, const Traffic& chosen, const ServiceSpec& after) {
   json changes = json::array();
-  for (const SpecChange& change : difference(before, after)) {
+  for (SpecChange& change : difference(before, after)) {
+    if (change.key == kTrafficKey && change.before.empty()) change.before = traffic_text(chosen);
+    if (change.key == kTrafficKey && change.after.empty()) change.after = traffic_text({});
     changes.push_back({{"key", change.key}, {"old", change.before}, {"new", change.after}});
   }
   return changes;
@@ -44,6 +47,15 @@ struct Engine::Planned {
   std::string result;
 
   [[nodiscard]] bool is_for_file() const { return !file.empty() && !changes.empty(); }
+};
+
+struct Engine::Applying {
+  std::string yaml;
+  bool dry_run = false;
+  std::vector<Planned> planned;
+  std::vector<std::string> warnings;
+  AppliedDone done = {};
+  json items = json::array();  // of the first ones planned
 };
 
 // What put() would refuse.
@@ -101,8 +113,12 @@ ApiResult<std::vector<Engine::Planned>> Engine::plan(const std::string& yaml,
                 .file = file == nullptr ? std::string{} : file->string(),
                 .changes = {},
                 .result = present == nullptr ? "created" : "configured"};
-    one.changes = present == nullptr ? json::array() : changes_of(present->spec, one.spec);
+    one.changes =
+        present == nullptr
+            ? json::array()
+            : changes_of(present->spec, platform_.wanted_traffic(present->spec), one.spec);
     if (present != nullptr && one.changes.empty()) one.result = "unchanged";
+    if (file == nullptr && mode.write) problems.push_back(in_no_watched_file(one.spec.name));
     if (one.is_for_file() && !mode.write) {
       problems.push_back(
           {409, "in-watched-file", "The service is defined in a watched file",
@@ -125,29 +141,27 @@ json Engine::applied_json(const Planned& one) const {
   if (present == nullptr) return item;
   const auto newest = fleet_.revisions().find(present->newest().id());
   if (newest != fleet_.revisions().end()) item["state"] = autoscaler::state_of(*newest->second);
-  item["serving"] = present->current->name();
+  item["serving"] = present->serving_beside(present->newest().name());
   item["elsewhere"] = traffic_elsewhere(*present);
   return item;
 }
 
 json Engine::carry_out(Planned& one) {
-  const auto applied = put(one.spec);
+  const auto applied = put_and_keep(one.spec, BroughtBy::apply);
   if (!applied) {
     return {{"service", one.spec.name},
             {"result", "refused"},
-            {"detail", applied.error().what},
+            {"status", applied.error().status},
+            {"detail", applied.error().detail},
             {"fix", applied.error().fix}};
   }
   one.result = local::name(*applied);
   sources_->disown(one.spec.name);  // of standard input, which does not change
-  keep(one.spec, BroughtBy::apply);
   return applied_json(one);
 }
 
-ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMode& mode) {
-  if (closing_) {
-    return ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""};
-  }
+ApiResult<Engine::Applying> Engine::judge(const std::string& yaml,
+                                          const autoscaler::ApplyMode& mode) {
   auto parsed = parse_services(
       yaml, kStream,
       mode.base.empty() ? std::filesystem::current_path() : std::filesystem::path{mode.base},
@@ -160,14 +174,37 @@ ApiResult<json> Engine::apply(const std::string& yaml, const autoscaler::ApplyMo
   }
   auto planned = plan(yaml, std::move(parsed->services), mode);
   if (!planned) return planned.error();
-  json items = json::array();
-  for (Planned& one : *planned) {
-    if (one.is_for_file() && !mode.dry_run) {
-      if (const auto refused = write_to_file(one.spec, yaml)) return *refused;
-    }
-    items.push_back(mode.dry_run || !one.file.empty() ? applied_json(one) : carry_out(one));
+  return Applying{.yaml = yaml,
+                  .dry_run = mode.dry_run,
+                  .planned = std::move(*planned),
+                  .warnings = std::move(parsed->warnings)};
+}
+
+// One service in a turn of the loop: each is written to the disk, and requests are served between
+// two of them.
+void Engine::carry_on(const std::shared_ptr<Applying>& work) {
+  if (closing_) {
+    return work->done(
+        ApiProblem{503, "stopping", "the engine stops", "the engine is stopping", ""});
   }
-  return json{{"items", std::move(items)}, {"warnings", parsed->warnings}};
+  if (work->items.size() == work->planned.size()) {
+    return work->done(json{{"items", std::move(work->items)}, {"warnings", work->warnings}});
+  }
+  Planned& one = work->planned[work->items.size()];
+  if (one.is_for_file() && !work->dry_run) {
+    if (const auto refused = write_to_file(one.spec, work->yaml)) return work->done(*refused);
+  }
+  work->items.push_back(work->dry_run || !one.file.empty() ? applied_json(one) : carry_out(one));
+  loop_.post([this, alive = alive_.watch(), work] {
+    if (!alive.over()) carry_on(work);
+  });
+}
+
+void Engine::apply(const std::string& yaml, const autoscaler::ApplyMode& mode, AppliedDone done) {
+  auto judged = judge(yaml, mode);
+  if (!judged) return done(judged.error());
+  judged->done = std::move(done);
+  carry_on(std::make_shared<Applying>(std::move(*judged)));
 }
 
 }  // namespace sluice::local

@@ -12,7 +12,8 @@ namespace {
 
 void write_memory(metrics::Families& families, MemoryPressure& memory) {
   if (const MemoryRules* rules = memory.rules(); rules != nullptr && rules->memory()) {
-    families.gauge("sluice_memory_capacity_bytes", "Of the machine, or of the group that bounds us",
+    families.gauge("sluice_memory_capacity_bytes",
+                   "Memory of the machine, or of the control group that limits the engine",
                    rules->memory()->capacity);
     families.gauge("sluice_memory_used_bytes", "Memory in use that cannot be reclaimed",
                    rules->memory()->used);
@@ -22,24 +23,25 @@ void write_memory(metrics::Families& families, MemoryPressure& memory) {
                    rules->admit_bytes());
   }
   const MemoryCounts& counts = memory.counts();
-  families.counter("sluice_starts_refused_total", "Times a start was refused for want of memory",
+  families.counter("sluice_starts_refused_total", "Starts refused because memory was short",
                    counts.refused_starts);
-  families.counter("sluice_throttles_total", "CPU quotas set for want of memory", counts.throttles);
-  families.counter("sluice_releases_total", "CPU quotas given back", counts.releases);
+  families.counter("sluice_throttles_total", "CPU quotas lowered because memory was short",
+                   counts.throttles);
+  families.counter("sluice_releases_total", "CPU quotas restored", counts.releases);
   families.counter("sluice_throttle_failures_total", "CPU quotas that could not be written",
                    counts.failures);
-  families.counter("sluice_sacrifices_total", "Replicas stopped so that others could go on",
+  families.counter("sluice_sacrifices_total", "Replicas stopped to free memory for others",
                    counts.sacrifices);
 }
 
 void write_stats(metrics::Families& families, const autoscaler::IntakeCounts& stats) {
   families.family("sluice_stats_dropped_total", metrics::MetricType::counter,
-                  "Stats that reached no window");
+                  "Stats that were dropped");
   families.value({{"reason", "unknown_revision"}}, stats.unknown);
   families.value({{"reason", "flawed"}}, stats.flawed);
   families.value({{"reason", "late"}}, stats.late);
   families.counter("sluice_stats_restamped_total",
-                   "Stats recorded at the time they arrived, since their own was not believed",
+                   "Stats recorded with their time of arrival, because their own was implausible",
                    stats.restamped);
 }
 

@@ -90,6 +90,7 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
                        .engine = setup_.name,
                        .owner = paths_.runtime_dir().string()};
     note_containers(paths_.containers_note(), plan.containers);
+    if (auto problem = guard_.start(paths_.containers_note(), environment_)) return *problem;
   }
   return std::unique_ptr<Replica>{
       std::make_unique<ChildReplica>(io_, loop_, reaper_, spawner_, owner, std::move(plan))};

@@ -15,7 +15,8 @@ namespace {
 constexpr std::string_view kInternal = "/_sluice";
 
 constexpr std::string_view kSpeaksH1 =
-    "the service does not speak HTTP/2; ask over HTTP/1.1, or let it serve h2c and name its port "
+    "the service does not speak HTTP/2; call it over HTTP/1.1, or let it serve h2c and name its "
+    "port "
     "h2c\n";
 
 // In the answer to a request for a host that is none of them.
@@ -138,6 +139,7 @@ void Engine::on_revision(model::Revision revision) {
 void Engine::on_revision_gone(const RevisionId& id) {
   fleet_.on_revision_gone(id);
   book_.on_revision_gone(id);
+  figures_.forget(long_name(id.name.substr(0, id.name.rfind('-')), id.name));
   if (find(id.name) == nullptr) figures_.forget(id.name);
   find_only();
 }
@@ -165,13 +167,13 @@ void Engine::on_held(activator::RevisionHandle handle) {
   wanted_.insert(front_.id_of(handle));
   if (posted) return;
   loop_.post([this, alive = alive_.watch()] {
-    if (!alive.over()) heed_demand();
+    if (!alive.over()) pass_on_demand();
   });
 }
 
 // A first request pokes by itself. This is for those that come to wait later: the replicas went
 // while the revision was not idle, or the start that they hoped for failed.
-void Engine::heed_demand() {
+void Engine::pass_on_demand() {
   for (const RevisionId& id : std::exchange(wanted_, {})) {
     const auto handle = book_.find(id);
     if (!handle || front_.waiting(*handle) == 0) continue;

@@ -64,7 +64,11 @@ Problem claimed_twice(const std::string& first, const HostClaim& second) {
 std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading) {
   const KeptServices::Reading kept = kept_.read(setup_.settings.defaults);
   for (const ServiceSpec& spec : reading.services) {
-    if (auto result = put(spec); !result) return result.error();
+    const auto result = put(spec);
+    if (result) continue;
+    if (!setup_.tolerant) return result.error();
+    publish_text("error", result.error().what, result.error().fix);
+    sources_->disown(spec.name);
   }
   if (setup_.command) {
     if (auto result = put(*setup_.command); !result) return result.error();
@@ -78,7 +82,8 @@ std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading)
                                  paths_.state_dir().string()));
   }
   for (const ServiceSpec& spec : reading.services) {
-    if (*sources_->file_of(spec.name) == kStandardInput) keep(spec, BroughtBy::command);
+    const auto* const file = sources_->file_of(spec.name);
+    if (file != nullptr && *file == kStandardInput) keep(spec, BroughtBy::command);
   }
   if (setup_.command) {
     keep(*setup_.command, BroughtBy::command);
@@ -137,10 +142,28 @@ void Engine::leave_to_file(const std::string& name, const std::filesystem::path&
                "");
 }
 
+// What a start runs is there for it, kept or not.
 void Engine::keep(const ServiceSpec& spec, BroughtBy by) {
-  if (kept_.keep(spec, by)) return;
-  publish_text("warning", "the spec of " + spec.name + " could not be written",
-               "free space in " + paths_.state_dir().string());
+  if (const auto refused = kept_.keep(spec, by)) {
+    publish_text("warning", "cannot keep the spec of " + spec.name + ": " + refused->what,
+                 refused->fix);
+  }
+}
+
+// Kept first: what the next start would not bring back does not run.
+ApiResult<Applied> Engine::put_and_keep(const ServiceSpec& spec, BroughtBy by) {
+  const auto before = kept_.brought_by(spec.name);
+  const auto refused = kept_.keep(spec, by);
+  const auto result = refused ? Result<Applied, Problem>{*refused} : put(spec);
+  if (result) return *result;
+  if (const ProcessService* const present = find(spec.name); present != nullptr && before) {
+    keep(present->spec, *before);
+  } else if (!before) {
+    kept_.forget(spec.name);
+  }
+  if (!refused) return autoscaler::invalid_document(result.error().what, result.error().fix);
+  return ApiProblem{507, "not-kept", "The change cannot be kept",
+                    "cannot keep the spec of " + spec.name + ": " + refused->what, refused->fix};
 }
 
 const std::filesystem::path* Engine::watched_file(const std::string& name) const {
@@ -151,8 +174,7 @@ const std::filesystem::path* Engine::watched_file(const std::string& name) const
 std::optional<Problem> Engine::check_room(const ServiceSpec& spec) const {
   if (platform_.services().size() < KeptServices::kServicesMax || find(spec.name) != nullptr)
     return std::nullopt;
-  return Problem{fmt::format("service {}: engine {} runs {} services already, and more than that "
-                             "are not taken",
+  return Problem{fmt::format("service {}: engine {} runs {} services already, which is the maximum",
                              spec.name, setup_.name, KeptServices::kServicesMax),
                  "delete services that are no longer needed, or run the rest in a second engine: "
                  "sluice up --engine NAME"};

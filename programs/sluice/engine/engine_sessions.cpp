@@ -20,10 +20,6 @@ namespace {
 constexpr std::size_t kFilesMax = 1000;
 constexpr std::size_t kLabelMax = 63;
 
-ApiProblem refused(const Problem& problem) {
-  return autoscaler::invalid_document(problem.what, problem.fix);
-}
-
 ApiProblem refused(const RefusedFile& files) {
   return autoscaler::invalid_document(files.text(), "");
 }
@@ -57,7 +53,7 @@ std::optional<ApiProblem> Engine::unlike(const json& start) const {
     return other("was started without --allow-edit", "--allow-edit");
   }
   if (!reading::text(start, "log_level").empty()) {
-    return other("has its log level since its start", "--log-level");
+    return other("has the log level of its start", "--log-level");
   }
   return std::nullopt;
 }
@@ -98,11 +94,11 @@ std::optional<ApiProblem> Engine::add_command(const json& asked, UpSession& sess
   if (auto environment = reading::strings(asked, "environment"); !environment.empty()) {
     session_environments_[spec.name] = std::move(environment);
   }
-  if (const auto result = put(spec); !result) {
+  const BroughtBy by = reading::flag(asked, "detach") ? BroughtBy::apply : BroughtBy::command;
+  if (const auto result = put_and_keep(spec, by); !result) {
     session_environments_.erase(spec.name);
-    return refused(result.error());
+    return result.error();
   }
-  keep(spec, reading::flag(asked, "detach") ? BroughtBy::apply : BroughtBy::command);
   session.services.insert(spec.name);
   session.warnings = std::move(parsed->warnings);
   return std::nullopt;
@@ -148,8 +144,10 @@ std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& sessio
 
 json Engine::service_facts(const ProcessService& service) const {
   const std::string& name = service.spec.name;
-  json facts = {
-      {"name", name}, {"url", url_of(name + ".localhost")}, {"revision", service.newest().name()}};
+  json facts = {{"name", name},
+                {"url", url_of(name + ".localhost")},
+                {"revision", service.newest().name()},
+                {"h2c", service.spec.h2c}};
   if (const auto scaling = platform_.check(service.spec)) {
     facts["min"] = scaling->bounds.min;
     facts["max"] = scaling->bounds.max;

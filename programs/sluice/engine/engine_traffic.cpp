@@ -86,9 +86,7 @@ ApiResult<json> Engine::set_traffic(const std::string& name, const json& asked, 
   const ProcessService* const service = find(name);
   if (service == nullptr) return no_such_service(name);
   if (write && watched_file(name) == nullptr) {
-    return ApiProblem{409, "in-no-watched-file", "The service is in no watched file",
-                      "service " + name + " is defined in no watched file",
-                      "leave --write out: the engine keeps the traffic, over restarts too"};
+    return in_no_watched_file(name);
   }
   const auto change = change_of(asked);
   if (!change) return autoscaler::invalid_document(change.error().what, change.error().fix);
@@ -131,14 +129,12 @@ std::optional<ApiProblem> Engine::divide(const ProcessService& service, Traffic 
   if (!in_spec) {
     if (is_default(traffic)) traffic.clear();
     const auto refused = platform_.choose_traffic(name, std::move(traffic));
-    if (refused) return autoscaler::invalid_document(refused->what, refused->fix);
-    return std::nullopt;
+    if (!refused) return std::nullopt;
+    return ApiProblem{409, "not-changed", "The traffic was not changed", refused->what,
+                      refused->fix};
   }
   const BroughtBy by = kept_.brought_by(name).value_or(BroughtBy::command);
-  if (const auto result = put(wanted); !result) {
-    return autoscaler::invalid_document(result.error().what, result.error().fix);
-  }
-  keep(wanted, by);
+  if (const auto result = put_and_keep(wanted, by); !result) return result.error();
   return std::nullopt;
 }
 

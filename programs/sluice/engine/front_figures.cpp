@@ -30,6 +30,7 @@ void FrontFigures::served(activator::RevisionHandle handle, const activator::Ser
   if (service == nullptr) return;
   const TimePoint now = parts_.clock.now();
   service->latency.record(served.took, now);
+  if (served.ignored) return;  // it keeps nothing awake
   service->callers.record(served.client, served.head.method, served.head.path(), now);
 }
 
@@ -67,6 +68,10 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   } else if (!hosts.empty()) {
     status["url"] = parts_.url(hosts.front().host);
   }
+  if (const ProcessRevision* const own = parts_.platform.revision(facts.id)) {
+    status["percent"] = parts_.platform.service_of(facts.id)->percent_of(*own);
+    status["restarts"] = own->ended();
+  }
   const auto handle = parts_.book.find(facts.id);
   status["min"] = revision.bounds().min;
   status["not_ready"] = not_ready(revision);
@@ -84,7 +89,6 @@ json FrontFigures::not_ready(const Revision& revision) const {
   const ProcessService* const service = parts_.platform.service_of(revision.facts().id);
   if (service == nullptr || service->removed) return list;
   const bool own = revision.facts().service != service->spec.name;
-  const bool serves = service->current->counts().ready > 0;
   for (const NotReady& one : service->not_ready()) {
     // Each revision that has a row of its own speaks for itself there.
     if (own ? one.revision != revision.facts().id.name : service->is_pinned(one.revision)) continue;
@@ -92,12 +96,23 @@ json FrontFigures::not_ready(const Revision& revision) const {
                {"state", one.state},
                {"cause", name(one.cause.kind)},
                {"why", one.cause.sentence()}};
-    if (!own && serves && service->current->name() != one.revision) {
-      entry["serving"] = service->current->name();
-    }
+    if (!own) entry["serving"] = service->serving_beside(one.revision);
     list.push_back(std::move(entry));
   }
   return list;
+}
+
+void FrontFigures::complete_explanation(const Revision& revision, json& explanation) const {
+  explanation["not_ready"] = not_ready(revision);
+  // One of an engine before this one is on record only.
+  json& cold_start = explanation["last_cold_start"];
+  if (cold_start.is_null()) {
+    cold_start =
+        parts_.history.cold_start_at(revision.facts(), parts_.clock.now()).value_or(nullptr);
+  }
+  const ProcessRevision* const of = parts_.platform.revision(revision.facts().id);
+  const bool sleeps = of != nullptr && of->ordered() == 0 && of->last_failure();
+  explanation["last_failure"] = sleeps ? json(of->last_failure()->sentence()) : json{};
 }
 
 json FrontFigures::last_cold_start(const Revision& revision) const {

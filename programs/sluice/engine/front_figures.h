@@ -54,8 +54,8 @@ class FrontFigures final : public autoscaler::FrontFacts {
   /// A request has ended.
   void served(activator::RevisionHandle handle, const activator::Served& served);
 
-  /// The cold start that a held request ends: tells of it once, and returns its header lines; empty
-  /// when no replica is ready.
+  /// The cold start that a held request ends: publishes it once, and returns its header lines;
+  /// empty when no replica is ready.
   [[nodiscard]] std::string cold_start(activator::RevisionHandle handle, TimePoint arrived,
                                        TimePoint dispatched);
 
@@ -64,8 +64,8 @@ class FrontFigures final : public autoscaler::FrontFacts {
                         nlohmann::json& replica) const override;
   [[nodiscard]] nlohmann::json last_cold_start(const autoscaler::Revision& revision) const override;
   [[nodiscard]] nlohmann::json callers(const autoscaler::Revision& revision) const override;
-
-  [[nodiscard]] nlohmann::json not_ready(const autoscaler::Revision& revision) const override;
+  void complete_explanation(const autoscaler::Revision& revision,
+                            nlohmann::json& explanation) const override;
 
   void complete_version(nlohmann::json& version) const override { parts_.version(version); }
 
@@ -78,6 +78,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
   };
 
   [[nodiscard]] const Service* find(const std::string& service) const;
+  [[nodiscard]] nlohmann::json not_ready(const autoscaler::Revision& revision) const;
 
   Parts parts_;
   std::map<std::string, std::shared_ptr<Service>> services_;

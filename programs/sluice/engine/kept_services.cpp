@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <functional>
 #include <utility>
 
 namespace sluice::local {
@@ -48,21 +47,14 @@ KeptServices::Reading KeptServices::read(const SpecDefaults& defaults) {
   return reading;
 }
 
-bool KeptServices::keep(const ServiceSpec& spec, BroughtBy by) {
+std::optional<Problem> KeptServices::keep(const ServiceSpec& spec, BroughtBy by) {
   const fs::path file = directory(by) / (spec.name + ".yaml");
-  const std::string text = to_yaml(spec);
-  const std::size_t hash = std::hash<std::string>{}(text);
-  const auto before = files_.find(spec.name);
-  if (before != files_.end() && before->second.file == file && before->second.written == hash) {
-    return true;
-  }
-  const bool written = !files::replace_file(file, text, 0600);
-  if (written && before != files_.end() && before->second.file != file) {
-    std::error_code ignored;
-    fs::remove(before->second.file, ignored);
-  }
-  files_[spec.name] = {file, by, written ? std::optional{hash} : std::nullopt};
-  return written;
+  Kept& kept = files_.try_emplace(spec.name, Kept{.file = file, .by = by}).first->second;
+  if (auto refused = files::keep_file(file, to_yaml(spec), 0600)) return refused;
+  std::error_code ignored;
+  if (kept.file != file) fs::remove(kept.file, ignored);
+  kept = {.file = file, .by = by};
+  return std::nullopt;
 }
 
 void KeptServices::forget(const std::string& service) {

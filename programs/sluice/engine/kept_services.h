@@ -30,8 +30,7 @@ struct StartRecord {
 };
 
 /// The services that the state directory of an engine keeps, each in a file of its own, and the
-/// record of its last start (one-machine.md 7). Best effort: a disk that refuses a write costs that
-/// and nothing else.
+/// record of its last start (one-machine.md 7), which a disk may refuse.
 class KeptServices {
  public:
   /// As many as an engine runs.
@@ -52,9 +51,10 @@ class KeptServices {
   /// All that is kept. A service that is kept twice is the one of `apply`.
   [[nodiscard]] Reading read(const SpecDefaults& defaults);
 
-  /// Keeps `spec` in place of what was kept of that service. False: it could not be written, and is
-  /// known until the engine ends.
-  bool keep(const ServiceSpec& spec, BroughtBy by);
+  /// Keeps `spec` in place of what was kept of that service. A problem when it cannot be written:
+  /// what was kept before stays, and of a new service what brought it is known until the engine
+  /// ends.
+  [[nodiscard]] std::optional<Problem> keep(const ServiceSpec& spec, BroughtBy by);
 
   void forget(const std::string& service);
 
@@ -71,7 +71,6 @@ class KeptServices {
   struct Kept {
     std::filesystem::path file;
     BroughtBy by = BroughtBy::apply;
-    std::optional<std::size_t> written{};  // hash of what this engine has written there
   };
 
   [[nodiscard]] const std::filesystem::path& directory(BroughtBy by) const;

@@ -1,6 +1,7 @@
 #include "programs/sluice/engine/run_engine.h"
 
 #include "autoscaler/io/fleet_events.h"
+#include "common/base/exit_status.h"
 #include "common/base/version.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
@@ -33,8 +34,6 @@ using commands::OutputFormat;
 using commands::UpOptions;
 using nlohmann::json;
 
-constexpr int kFailed = 1;
-constexpr int kBadConfig = 78;
 constexpr std::uint16_t kFirstDoor = 8080;
 constexpr std::uint16_t kLastDoor = 8099;
 
@@ -44,8 +43,8 @@ int fail(const Problem& problem, int code) {
 }
 
 int fail_all(const std::vector<Problem>& problems) {
-  for (const Problem& problem : problems) fail(problem, kBadConfig);
-  return kBadConfig;
+  for (const Problem& problem : problems) fail(problem, kExitConfig);
+  return kExitConfig;
 }
 
 void write_out(std::string_view text) {
@@ -72,13 +71,14 @@ std::string settings_in_force(const std::optional<fs::path>& given) {
 
 // What a start of that name had, unless this one has something of its own. A file that is gone
 // blocks no start.
-void take_up(UpOptions& options, const StartRecord& record) {
+std::vector<std::string> take_up(UpOptions& options, const StartRecord& record) {
+  std::vector<std::string> warnings;
   for (const std::string& file : record.files) {
     std::error_code ignored;
     if (fs::exists(file, ignored)) {
       options.files.push_back(file);
     } else {
-      std::fprintf(stderr, "warning: %s is gone; its services are not resumed\n", file.c_str());
+      warnings.push_back(file + " is gone; its services are not resumed");
     }
   }
   if (!options.http_given && !record.http.empty()) {
@@ -87,6 +87,7 @@ void take_up(UpOptions& options, const StartRecord& record) {
   }
   if (!options.tls && record.tls.size() == 2) options.tls.emplace(record.tls[0], record.tls[1]);
   if (options.config_file.empty()) options.config_file = record.config;
+  return warnings;
 }
 
 StartRecord start_record(const UpOptions& options) {
@@ -234,7 +235,7 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
   Engine engine{std::move(setup), paths, log, has_state, events};
   if (const auto problem = engine.open(sources)) {
     const bool door = problem->what.starts_with("cannot listen");
-    return fail(*problem, door ? kFailed : kBadConfig);
+    return fail(*problem, door ? kExitFailure : kExitConfig);
   }
   announce(options, engine, paths.edit_token(), events, started, clock);
   const auto detached_log = open_engine_log(options, engine, paths, clock, events);
@@ -266,13 +267,14 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
 int run_engine(const UpOptions& given) {
   log::Logger log{"sluice"};
   const auto roots = path_roots(process_env, ::getuid());
-  if (!roots) return fail(roots.error(), kFailed);
+  if (!roots) return fail(roots.error(), kExitFailure);
   const EnginePaths paths{*roots, given.engine};
   UpOptions options = given;
   StartRecord before;
+  EngineSetup setup;
   if (options.resume) {
     before = KeptServices{paths}.start();
-    take_up(options, before);
+    setup.warnings = take_up(options, before);
   }
   std::optional<fs::path> config;
   if (!options.config_file.empty()) config = options.config_file;
@@ -280,14 +282,13 @@ int run_engine(const UpOptions& given) {
   if (!settings) return fail_all(settings.error());
   log.set_least(severity_of(options.log_level.empty() ? settings->log_level : options.log_level));
   if (settings->log_format != "auto") log.set_json(settings->log_format == "json");
-  EngineSetup setup;
   setup.name = options.engine;
   const autoscaler::StringMap keys{settings->autoscaler.begin(), settings->autoscaler.end()};
   const auto cluster = autoscaler::parse_cluster_config(keys);
-  if (!cluster) return fail(cluster.error(), kBadConfig);
+  if (!cluster) return fail(cluster.error(), kExitConfig);
   setup.cluster = *cluster;
   const auto doors = doors_of(options, *settings);
-  if (!doors) return fail(doors.error(), kBadConfig);
+  if (!doors) return fail(doors.error(), kExitConfig);
   setup.doors = *doors;
   if (options.tls) {
     setup.tls = net::TlsFiles{.certificate = options.tls->first, .key = options.tls->second};
@@ -304,14 +305,16 @@ int run_engine(const UpOptions& given) {
   setup.resume = options.resume;
   SpecSources sources{options.files, settings->defaults};
   setup.settings = std::move(*settings);
-  // All errors in the user's input are reported before anything is changed.
-  if (const auto reading = sources.read(); !reading) {
+  setup.tolerant = options.resume || sources.has_directory();
+  // All errors in the user's input are reported before anything is changed. A directory, or what
+  // ran before, is no input of this moment.
+  if (const auto reading = sources.read(); !reading && !setup.tolerant) {
     for (const std::string& warning : reading.error().warnings) {
       std::fprintf(stderr, "sluice: warning: %s\n", warning.c_str());
     }
     return fail_all(reading.error().problems);
   }
-  if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kFailed);
+  if (const auto problem = make_runtime_dir(paths)) return fail(*problem, kExitFailure);
   const auto lock = EngineLock::take(paths);
   if (!lock) {
     if (lock.error().exit_code == commands::kNameHeld) return commands::kNameHeld;

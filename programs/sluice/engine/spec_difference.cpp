@@ -78,7 +78,7 @@ Keys keys_of(const ServiceSpec& spec) {
   add_health(keys, "startupProbe", spec.startup);
   if (spec.cpu_limit) keys["limits.cpu"] = fmt::format("{}", *spec.cpu_limit);
   if (spec.memory_limit) keys["limits.memory"] = std::to_string(*spec.memory_limit);
-  if (!spec.traffic.empty()) keys["traffic"] = traffic_text(spec.traffic);
+  if (!spec.traffic.empty()) keys[kTrafficKey] = traffic_text(spec.traffic);
   keys["stop-grace"] = fmt::format("{}s", to_seconds(spec.stop_grace));
   keys["start-timeout"] = fmt::format("{}s", to_seconds(spec.start_timeout));
   return keys;

@@ -13,6 +13,9 @@ struct SpecChange {
   std::string after;
 };
 
+/// The key of `spec.traffic`.
+inline constexpr const char* kTrafficKey = "traffic";
+
 /// What changes from `before` to `after`, in the order of one-machine.md 3. Values of environment
 /// variables are not shown.
 [[nodiscard]] std::vector<SpecChange> difference(const ServiceSpec& before,

@@ -52,7 +52,22 @@ bool SpecSources::changed() const {
   return look() != seen_;
 }
 
+bool SpecSources::has_directory() const {
+  return std::any_of(files_.begin(), files_.end(), [](const std::string& file) {
+    std::error_code ignored;
+    return fs::is_directory(file, ignored);
+  });
+}
+
 Result<SpecSources::Reading, RefusedFile> SpecSources::read() {
+  const auto before = owners_;
+  Reading reading = read_valid();
+  if (reading.problems.empty()) return reading;
+  owners_ = before;
+  return RefusedFile{std::move(reading.problems), std::move(reading.warnings)};
+}
+
+SpecSources::Reading SpecSources::read_valid() {
   Reading reading;
   RefusedFile wrong;
   const auto take = [&](const std::string& text, const std::string& name, const fs::path& base) {
@@ -68,6 +83,7 @@ Result<SpecSources::Reading, RefusedFile> SpecSources::read() {
         wrong.problems.push_back({"service " + spec.name + " is defined in " +
                                       first->second.string() + " and in " + name,
                                   "rename one of them"});
+        continue;
       }
       reading.services.push_back(std::move(spec));
     }
@@ -86,15 +102,17 @@ Result<SpecSources::Reading, RefusedFile> SpecSources::read() {
   if (std::find(files_.begin(), files_.end(), "-") != files_.end()) {
     if (!standard_input_) {
       const auto text = read_spec_file("-");
-      if (!text) return RefusedFile{{text.error()}, {}};
-      standard_input_ = *text;
+      if (text) {
+        standard_input_ = *text;
+      } else {
+        wrong.problems.push_back(text.error());
+      }
     }
-    take(*standard_input_, "-", fs::current_path());
+    if (standard_input_) take(*standard_input_, "-", fs::current_path());
   }
-  if (!wrong.problems.empty()) {
-    wrong.add({{}, std::move(reading.warnings)});
-    return wrong;
-  }
+  wrong.add({{}, std::move(reading.warnings)});
+  reading.problems = std::move(wrong.problems);
+  reading.warnings = std::move(wrong.warnings);
   owners_ = reading.files;
   return reading;
 }

@@ -12,8 +12,8 @@
 
 namespace sluice::local {
 
-/// The files and directories that an engine watches, and which service stands in which of them.
-/// Reading is all or nothing, so that a broken file changes nothing.
+/// The files and directories that an engine watches, and which service is in which of them.
+/// While the engine runs, reading is all or nothing, so that a broken file changes nothing.
 class SpecSources {
  public:
   SpecSources(std::vector<std::string> files, SpecDefaults defaults);
@@ -22,10 +22,17 @@ class SpecSources {
     std::vector<ServiceSpec> services;
     std::map<std::string, std::filesystem::path> files;  ///< by service; absolute, or `-`
     std::vector<std::string> warnings;
+    std::vector<Problem> problems;  ///< of what read_valid() has left out
   };
 
   /// Everything there is now. Two services of one name are a problem that names both files.
   [[nodiscard]] Result<Reading, RefusedFile> read();
+
+  /// The same without what is wrong, for the start of an engine.
+  [[nodiscard]] Reading read_valid();
+
+  /// One of them is a directory, of which one file may be broken and the others not.
+  [[nodiscard]] bool has_directory() const;
 
   /// Whether a file has changed, come or gone since the last read. Looks at sizes and times only.
   [[nodiscard]] bool changed() const;
@@ -38,7 +45,7 @@ class SpecSources {
     return owners_;
   }
 
-  /// The service runs from elsewhere, whatever stands in the file.
+  /// The service runs from elsewhere, whatever is in the file.
   void disown(const std::string& service) { owners_.erase(service); }
 
   [[nodiscard]] const std::vector<std::string>& files() const { return files_; }

@@ -21,7 +21,7 @@ struct StartFacts {
 
 /// One start from zero as the front door and the supervisor of replicas saw it.
 struct Start {
-  TimePoint born{};  ///< it was ordered, before any request waited or after: tells starts apart
+  TimePoint born{};  ///< it was ordered, before any request waited or after: distinguishes starts
   TimePoint first_byte{};  ///< its first answer began
   proto::ColdStart took;   ///< without the revision
 };

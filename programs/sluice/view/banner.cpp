@@ -51,6 +51,7 @@ BannerService banner_service(const nlohmann::json& service) {
   line.target = reading::number(service, "target").value_or(line.target);
   line.utilization = reading::number(service, "utilization").value_or(line.utilization);
   if (reading::text(service, "metric") == "rps") line.metric = "requests/s";
+  line.h2c = reading::flag(service, "h2c");
   return line;
 }
 
@@ -73,6 +74,9 @@ std::string banner_text(const BannerFacts& facts) {
   if (!facts.api_url.empty()) text += token_line(facts);
   if (!facts.services.empty() && facts.services.front().url.starts_with("https:")) {
     text += fmt::format("  next       curl --cacert CERT {}\n", facts.services.front().url);
+  } else if (!facts.services.empty() && facts.services.front().h2c) {
+    text +=
+        fmt::format("  next       curl --http2-prior-knowledge {}\n", facts.services.front().url);
   } else if (!facts.services.empty()) {
     text += fmt::format("  next       sluice load {} --rate 200 --duration 60s\n",
                         facts.services.front().url);

@@ -16,6 +16,7 @@ struct BannerService {
   double target = 10;
   std::string metric = "concurrent";  ///< or "requests/s"
   double utilization = 0.7;           ///< share of the target that is aimed at
+  bool h2c = false;                   ///< it speaks HTTP/2 only
 };
 
 struct BannerFacts {
@@ -24,16 +25,17 @@ struct BannerFacts {
   std::vector<BannerService> services = {};
   std::vector<std::string> notes = {};  ///< such as a front door that moved to another port
   std::string api_url = {};             ///< of the front door; empty: nothing needs the token
-  std::string token_file = {};          ///< where its header line stands
+  std::string token_file = {};          ///< the file of its header line
   bool allows_edit = false;             ///< the token changes things; otherwise it only reads
   std::int64_t ready_ms = 0;
   std::int64_t replicas = 0;  ///< running now
 };
 
-/// As the engine describes a service to an `up`: url, min, max, target, utilization, metric.
+/// As the engine describes a service to an `up`: url, min, max, target, utilization, metric,
+/// h2c.
 [[nodiscard]] BannerService banner_service(const nlohmann::json& service);
 
-/// What `up` says first (one-machine.md 1), ended by a newline.
+/// What `up` prints first (one-machine.md 1), ended by a newline.
 [[nodiscard]] std::string banner_text(const BannerFacts& facts);
 
 }  // namespace sluice::view

@@ -134,12 +134,23 @@ std::string awake_row(const json& keeps_awake) {
                      total == 1 ? "request" : "requests", list);
 }
 
+std::string not_ready_rows(const json& explained) {
+  std::string rows;
+  for (const std::string& line : not_ready_lines(explained))
+    rows += "  not ready      " + line + "\n";
+  return rows;
+}
+
 }  // namespace
 
 std::string explain_text(const json& explained) {
   const json none = json::object();
   const json& inputs = member(explained, "inputs", none);
   const std::string name = text_field(explained, "service");
+  if (parse_rfc3339(text_field(explained, "time")) == TimePoint{}) {
+    return name + "  nothing was decided yet, revision " + text_field(explained, "revision") +
+           ": " + text_field(explained, "why") + "\n" + not_ready_rows(explained);
+  }
   const std::int64_t wanted = integer_field(explained, "bounded");
   std::string head = fmt::format(
       "{}  {} {} wanted, {} granted, {} ready", name, wanted, wanted == 1 ? "replica" : "replicas",
@@ -163,9 +174,9 @@ std::string explain_text(const json& explained) {
     const std::string why = text_field(explained, "why");
     text += why.empty() ? "" : "  why            " + why + "\n";
   }
-  for (const std::string& line : not_ready_lines(explained)) {
-    text += "  not ready      " + line + "\n";
-  }
+  text += not_ready_rows(explained);
+  const std::string failure = text_field(explained, "last_failure");
+  text += failure.empty() ? "" : "  last start     failed: " + failure + "\n";
   return text + next_row(explained, inputs) + awake_row(member(explained, "keeps_awake", none));
 }
 

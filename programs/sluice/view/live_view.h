@@ -24,13 +24,13 @@ enum class Pane { lines, explain, logs };
 /// What the key q does: leaves the view, or ends the engine with its services, after a question.
 enum class Quit : std::uint8_t { leaves, ends };
 
-/// The live view of `up` and `top` as a value: what it knows, which keys came, and the frame that
+/// The live view of `up` and `top` as a value: its state, which keys came, and the frame that
 /// follows from both. Draws nothing itself.
 class LiveView {
  public:
   static constexpr std::size_t kLinesMax = 200;
 
-  /// `who` stands at the top, such as `engine app`, with the address of the chosen service, or
+  /// `who` is printed at the top, such as `engine app`, with the address of the chosen service, or
   /// `address` where that has none.
   LiveView(Quit quit, std::string who, std::string address)
       : quit_(quit), who_(std::move(who)), address_(std::move(address)) {}
@@ -41,7 +41,7 @@ class LiveView {
   /// Text for the explain pane, about selected().
   void set_explanation(std::string text);
 
-  /// One event as EventLines tells it; kept are the newest kLinesMax.
+  /// One event in the words of EventLines; kept are the newest kLinesMax.
   void add_line(std::string_view line);
 
   /// Output lines of replicas of `service`; kept are the newest kLinesMax of all services.

@@ -17,15 +17,25 @@ std::string line_of(const json& one) {
   const std::string why = text_field(one, "why");
   std::string line = revision;
   line += " ";
-  line += state == "failing"    ? "does not start"
-          : state == "given_up" ? kDidNotStart
-                                : "is not ready";
+  line += state == "failing"      ? "does not start"
+          : state == "given_up"   ? kDidNotStart
+          : state == "restarting" ? "restarts"
+                                  : "is not ready";
   if (!why.empty()) line += ": " + why;
-  const std::string serving = text_field(one, "serving");
-  return line + (serving.empty() ? "" : "; " + serving + " serves");
+  const std::string serving = serving_text(one);
+  return line + (serving.empty() ? "" : "; " + serving);
 }
 
 }  // namespace
+
+std::string serving_text(const json& object) {
+  const std::vector<std::string> names = reading::strings(object, "serving");
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + printable(names[i]);
+  }
+  return text + (names.empty() ? "" : names.size() == 1 ? " serves" : " serve");
+}
 
 std::vector<std::string> not_ready_lines(const json& service) {
   std::vector<std::string> lines;

@@ -44,6 +44,11 @@ std::string state_text(const json& service) {
   return lasting ? "panic " + minutes_text(*lasting) : "panic";
 }
 
+// Of the requests of a service.
+std::string percent_text(std::int64_t percent) {
+  return percent > 0 ? fmt::format("{} %", percent) : "-";
+}
+
 // In the largest unit that fits: `42s`, `5m`, `3h`, `2d`.
 std::string age_text(Duration age) {
   const auto seconds =
@@ -65,7 +70,7 @@ struct TopColumn {
   int rank;
 };
 
-constexpr std::array<TopColumn, 11> kTopColumns = {{{"ENGINE", 1},
+constexpr std::array<TopColumn, 11> kTopColumns = {{{"ENGINE", 0},
                                                     {"SERVICE", 0},
                                                     {"READY/WANT", 0},
                                                     {"CONC stable/panic", 4},
@@ -77,9 +82,10 @@ constexpr std::array<TopColumn, 11> kTopColumns = {{{"ENGINE", 1},
                                                     {"STATE", 0},
                                                     {"WHY", 3}}};
 constexpr int kLastRank = 7;
+constexpr std::size_t kEngine = 0;
 constexpr std::size_t kName = 1;
 constexpr std::size_t kWhy = kTopColumns.size() - 1;
-constexpr std::size_t kNameMin = 8;
+constexpr std::size_t kNameMin = 6;
 constexpr std::size_t kWhyMin = 12;
 constexpr std::size_t kBetween = 2;
 
@@ -98,6 +104,8 @@ std::vector<std::size_t> widths_of(const std::vector<Row>& rows) {
 std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
   const std::vector<std::size_t> widths = widths_of(rows);
   std::array<bool, kTopColumns.size()> kept{};
+  // What a name can be cut by.
+  const auto spare = [&widths](std::size_t i) { return widths[i] - std::min(widths[i], kNameMin); };
   std::size_t used = 0;
   int dropped_from = kLastRank + 1;  // the first rank that does not fit
   for (int rank = 0; rank <= kLastRank; ++rank) {
@@ -105,7 +113,9 @@ std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
       if (kTopColumns[i].rank != rank || widths[i] == 0) continue;
       const std::size_t least = i == kWhy ? std::min(widths[i], kWhyMin) : widths[i];
       const std::size_t added = least + (used > 0 ? kBetween : 0);
-      if (rank > 0 && (rank > dropped_from || used + added > columns)) {
+      // Why something does not serve is worth a part of its name.
+      const std::size_t room = columns + (i == kWhy ? spare(kEngine) + spare(kName) : 0);
+      if (rank > 0 && ((rank > dropped_from && i != kWhy) || used + added > room)) {
         dropped_from = std::min(dropped_from, rank);
         continue;
       }
@@ -115,10 +125,12 @@ std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
   }
   const std::size_t free = columns > used ? columns - used : 0;
   const std::size_t over = used > columns ? used - columns : 0;
-  const std::size_t name = std::max(kNameMin, widths[kName] - std::min(widths[kName], over));
+  const std::size_t name_cut = std::min(over, spare(kName));
+  const std::size_t engine_cut = std::min(over - name_cut, spare(kEngine));
   const std::size_t why = std::min(widths[kWhy], std::min(widths[kWhy], kWhyMin) + free);
   for (Row& row : rows) {
-    row[kName] = shortened(row[kName], name);
+    row[kEngine] = shortened(row[kEngine], widths[kEngine] - engine_cut);
+    row[kName] = shortened(row[kName], widths[kName] - name_cut);
     row[kWhy] = shortened(row[kWhy], why);
     Row shown;
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -138,7 +150,7 @@ Row replica_row(const json& replica) {
           fmt::format("pid {}", integer_field(replica, "pid")),
           fmt::format("port {}", integer_field(replica, "port")),
           fmt::format("{} in flight", integer_field(replica, "in_flight")),
-          memory ? fmt::format("{:.1f} MiB", *memory / (1024.0 * 1024.0)) : "-"};
+          memory && *memory > 0 ? fmt::format("{:.1f} MiB", *memory / (1024.0 * 1024.0)) : "-"};
 }
 
 // Rows of several engines name theirs.
@@ -168,13 +180,14 @@ std::string table_text(const std::vector<Row>& rows) {
 }
 
 std::string get_text(const json& services, bool wide) {
-  if (services.empty()) {
-    return "no services; add one: sluice apply -f FILE\n";
-  }
   Row head = {"NAME", "URL", "READY/WANT", "STATE", "REVISION"};
+  const bool divided = std::any_of(services.begin(), services.end(), [](const json& service) {
+    return integer_field(service, "percent", 100) < 100;
+  });
+  if (divided) head.emplace_back("TRAFFIC");
   if (wide) {
-    head.insert(head.end(), {"STARTING", "DRAINING", "CONC stable/panic", "TARGET", "RPS", "QUEUE",
-                             "p50/p99 ms", "LAST COLD", "WHY"});
+    head.insert(head.end(), {"STARTING", "DRAINING", "RESTARTS", "CONC stable/panic", "TARGET",
+                             "RPS", "QUEUE", "p50/p99 ms", "LAST COLD", "WHY"});
   }
   const bool engines = have_engines(services);
   if (engines) put_engine(head, "ENGINE");
@@ -183,10 +196,12 @@ std::string get_text(const json& services, bool wide) {
   for (const json& service : services) {
     Row row = {text_field(service, "name"), text_field(service, "url"), ready_of_wanted(service),
                state_text(service), text_field(service, "revision")};
+    if (divided) row.push_back(percent_text(integer_field(service, "percent", 100)));
     if (wide) {
       row.insert(row.end(),
                  {std::to_string(integer_field(service, "starting")),
-                  std::to_string(integer_field(service, "draining")), concurrency(service),
+                  std::to_string(integer_field(service, "draining")),
+                  std::to_string(integer_field(service, "restarts")), concurrency(service),
                   target_text(service), rounded(reading::number(service, "rps")),
                   std::to_string(integer_field(service, "queued")), percentiles(service),
                   cold_text(service), why_text(service)});
@@ -213,14 +228,13 @@ std::string revisions_text(const json& revisions, TimePoint now) {
     std::string tags;
     for (const std::string& tag : reading::strings(revision, "tags"))
       tags += (tags.empty() ? "" : ", ") + printable(tag);
-    const std::int64_t percent = integer_field(revision, "percent");
     const auto made = parse_rfc3339(text_field(revision, "created"));
     const std::string state = text_field(revision, "state");
     rows.push_back(
         {text_field(revision, "revision") + (reading::flag(revision, "latest") ? " (latest)" : ""),
          state == "given_up" ? std::string{kDidNotStart} : state,
          std::to_string(integer_field(revision, "ready")),
-         percent > 0 ? fmt::format("{} %", percent) : "-", tags.empty() ? "-" : tags,
+         percent_text(integer_field(revision, "percent")), tags.empty() ? "-" : tags,
          made ? age_text(now - *made) : "-"});
   }
   return table_text(rows);

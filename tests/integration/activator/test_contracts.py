@@ -125,7 +125,7 @@ class Metrics(ContractCase):
 
 
 class RequestLog(ContractCase):
-    def test_it_goes_by_the_variables_of_an_older_knative_where_these_are_given(self):
+    def test_it_uses_the_variables_of_an_older_knative_where_these_are_given(self):
         door = self.beside('1.15.2', b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
                            {'SERVING_ENABLE_REQUEST_LOG': 'true',
                             'SERVING_REQUEST_METRICS_BACKEND': 'prometheus',

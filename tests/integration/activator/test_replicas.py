@@ -46,7 +46,7 @@ class Replicas(ActivatorCase):
         self.cluster.replicas(FIRST, SECOND)
         self.talks_to(self.second)
         self.cluster.replicas(SECOND)
-        eventually(lambda: 'autoscaler is gone' in door.errors(), 'the first is left')
+        eventually(lambda: 'autoscaler is no longer listed' in door.errors(), 'the first is left')
         self.talks_to(self.second)
 
         self.assertEqual((len(self.first.hellos), len(self.second.hellos)), (1, 1))

@@ -1,16 +1,21 @@
 """Images under `sluice up`: a podman with a store of its own, and an image made of busybox."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tarfile
+import threading
 
 from engine import EngineCase
 from wire import eventually
 
+HERE = pathlib.Path(__file__).resolve().parent
 IMAGE = 'localhost/web:1'
+FIRST, SECOND = 'sluice-app-app-00001-1', 'sluice-app-app-00001-2'
 BUSYBOX = '/bin/busybox'
 WINDOW = '6s'
 START_SECONDS = 60
@@ -18,6 +23,7 @@ SLEEP_SECONDS = 60
 OPEN_FILES, PROCESSES = 1024, 4096
 SCRIPTS = {
     'env': 'printf "Content-Type: text/plain\\r\\n\\r\\n"; env',
+    'stuck': 'sleep 60',
     'slow': 'sleep 1; printf "Content-Type: text/plain\\r\\n\\r\\nslow"',
     'read': 'printf "Content-Type: text/plain\\r\\n\\r\\n"; cat "$QUERY_STRING"; ls -ld "$QUERY_STRING"; pwd',
     'write': 'printf "Content-Type: text/plain\\r\\n\\r\\n"; echo x >"$QUERY_STRING" && echo written || echo refused',
@@ -65,6 +71,8 @@ class Podman:
         shutil.copy(BUSYBOX, root / 'bin' / 'busybox')
         for name in ('sh', 'httpd', 'sleep', 'cat', 'env', 'ls', 'dd', 'test', 'pwd', 'touch'):
             (root / 'bin' / name).symlink_to('busybox')
+        subprocess.run(['gcc', '-O1', '-Wall', '-Wextra', '-static', '-s', '-o', str(root / 'bin' / 'h2c'),
+                        str(HERE / 'h2c.c')], check=True, timeout=60)
         (root / 'www' / 'cgi-bin').mkdir(parents=True)
         (root / 'www' / 'index.html').write_text('hello from a container\n')
         (root / 'tmp').mkdir()
@@ -99,14 +107,19 @@ class Images(EngineCase):
         """The image with another command."""
         return self.up_image('/bin/sh', '-c', script, flags=flags)
 
-    def document(self, container, **spec):
-        """A file with a service of this container; JSON is YAML."""
-        annotations = {'autoscaling.knative.dev/window': WINDOW}
+    def document(self, container, target='100', **spec):
+        """A service of this container."""
+        annotations = {'autoscaling.knative.dev/window': WINDOW, 'autoscaling.knative.dev/target': target,
+                       'autoscaling.knative.dev/max-scale': '2'}
         return {'apiVersion': 'serving.knative.dev/v1', 'kind': 'Service', 'metadata': {'name': 'app'},
                 'spec': {'template': {'metadata': {'annotations': annotations}, 'spec': {'containers': [container], **spec}}}}
 
+    def written(self, *documents):
+        """The file of them; JSON is YAML."""
+        return self.write('app.yaml', '\n---\n'.join(json.dumps(each, indent=1) for each in documents))
+
     def up_documents(self, *documents):
-        return self.up('-f', self.write('app.yaml', '\n---\n'.join(json.dumps(each, indent=1) for each in documents)))
+        return self.up('-f', self.written(*documents))
 
     def ask(self, engine, path='/'):
         """The text of an answer."""
@@ -125,6 +138,41 @@ class Images(EngineCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
+    def assert_cause(self, engine, cause, refusal=None):
+        """It does not start, and answer, explain and log say why."""
+        self.assertIn(refusal or cause, self.refused(engine))
+        self.assertIn(cause, self.printed('explain', 'app'))
+        self.assertIn(cause, self.printed('logs', 'app'))
+        engine.stop()
+        self.assertEqual(self.podman.names(), [])
+
+    def assert_lives(self, engine, ask=None, says='slow', prints='serving on 8080'):
+        """A service with a target of 1: its first request wakes it, load brings a second replica, its output is in its
+        log, it goes to sleep without load, and wakes again. `ask` returns the text of one request that lasts."""
+        ask = ask or (lambda: self.ask(engine, '/cgi-bin/slow'))
+        self.assertEqual((engine.status()['state'], self.podman.names()), ('asleep', []))
+        self.assertEqual(ask(), says)
+        self.assertIn(FIRST, self.podman.names())
+        done = threading.Event()
+
+        def occupy():
+            while not done.is_set():
+                self.assertEqual(ask(), says)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            clients = [pool.submit(occupy) for _ in range(4)]
+            try:
+                engine.wait_event('replica', START_SECONDS, id='app-00001-2', state='ready')
+                self.assertLessEqual({FIRST, SECOND}, set(self.podman.names()))
+            finally:
+                done.set()
+            for client in clients:
+                client.result()
+        eventually(lambda: re.search(rf'app-00001-2#\d+ \| {prints}\n', self.printed('logs', 'app')),
+                   'the output of the second is in the log')
+        self.sleeps(engine)
+        self.assertEqual(ask(), says)
+
     def sleeps(self, engine):
         engine.wait_status(lambda status: status['state'] == 'asleep', SLEEP_SECONDS)
-        eventually(lambda: not self.podman.names(), 'all containers are removed')
+        eventually(lambda: not self.podman.names(), 'all containers are removed', SLEEP_SECONDS)

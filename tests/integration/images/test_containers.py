@@ -1,46 +1,16 @@
 """The life of a container under `sluice up --image`."""
 
-import concurrent.futures
+import contextlib
+import os
 import pathlib
 import signal
-import threading
 import unittest
 
-from images.case import START_SECONDS, Images
+from images.case import FIRST, START_SECONDS, Images
 from wire import eventually
-
-FIRST = 'sluice-app-app-00001-1'
 
 
 class Life(Images):
-    def test_it_wakes_scales_logs_and_sleeps(self):
-        engine = self.up_image(flags=('--target', '1', '--max', '2'))
-        self.assertEqual((engine.status()['state'], self.podman.names()), ('asleep', []))
-        self.assertEqual(self.ask(engine), 'hello from a container\n')
-        self.assertIn(FIRST, self.podman.names())
-
-        done = threading.Event()
-
-        def occupy():
-            while not done.is_set():
-                self.assertEqual(self.ask(engine, '/cgi-bin/slow'), 'slow')
-
-        with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            clients = [pool.submit(occupy) for _ in range(3)]
-            try:
-                engine.wait_status(lambda status: status['ready'] == 2 or any(each.done() for each in clients))
-                self.assertEqual(sorted(self.podman.names()), [FIRST, 'sluice-app-app-00001-2'])
-            finally:
-                done.set()
-            for client in clients:
-                client.result()
-
-        eventually(lambda: 'serving on 8080' in self.printed('logs', 'app'), 'its output in the log')
-        self.sleeps(engine)
-        self.assertEqual(self.ask(engine), 'hello from a container\n')
-        self.assertEqual(engine.stop(), 0)
-        self.assertEqual(self.podman.names(), [])
-
     def test_its_port_environment_limits_and_arguments_are_those_asked_for(self):
         engine = self.up_image('/bin/sh', '-c', 'FROM_ARGUMENT=$0; export FROM_ARGUMENT; exec httpd -f -p $PORT -h /www',
                                '$K_SERVICE-$PORT', flags=('--port', '9000', '--max', '3', '--env', 'TOKEN=hunter2 "x"',
@@ -86,16 +56,47 @@ class Life(Images):
 
 
 class Ends(Images):
-    def test_after_a_sigkill_of_the_engine_the_next_start_removes_what_is_left(self):
+    def kill(self, engine, *others):
+        for pid in (*others, engine.pid):
+            os.kill(pid, signal.SIGKILL)
+        engine.process.wait(START_SECONDS)
+
+    def guards(self):
+        """The processes that wait for the end of this engine."""
+        found = []
+        for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+            with contextlib.suppress(OSError):  # it has ended
+                if f'\0container-guard\0{self.home.path}/'.encode() in path.read_bytes():
+                    found.append(int(path.parent.name))
+        return found
+
+    def test_containers_end_with_an_engine_that_is_killed(self):
+        engine = self.shell('trap "" TERM; httpd -p $PORT -h /www; while :; do sleep 1; done', flags=('--min', '2'))
+        engine.wait_status(lambda status: status['ready'] == 2)
+        self.assertEqual(len(self.guards()), 1)
+        self.kill(engine)
+        eventually(lambda: not self.podman.names(), 'all containers are removed')
+        eventually(lambda: not self.guards(), 'nothing waits any more')
+
+    def test_an_engine_started_at_once_after_a_sigkill_serves_with_containers_of_its_own(self):
         engine = self.up_image()
         self.ask(engine)
-        engine.process.kill()
-        engine.process.wait()
+        self.kill(engine)
+        again = self.up_image()
+        self.assertEqual(self.podman.names(), [])
+        self.assertEqual(self.ask(again), 'hello from a container\n')
+        self.assertEqual(self.podman.names(), [FIRST])
+        self.assertEqual(again.stop(), 0)
+        eventually(lambda: not self.guards(), 'nothing waits any more')
+
+    def test_what_a_sigkill_of_all_processes_leaves_is_removed_at_the_next_start(self):
+        engine = self.up_image()
+        self.ask(engine)
+        self.kill(engine, *self.guards())
         self.assertEqual(self.podman.names(), [FIRST])
         again = self.up_image()
         self.assertEqual(self.podman.names(), [])
         again.wait_event('warning', message=f'removed container {FIRST}, left behind by an engine that crashed')
-        self.assertEqual(self.ask(again), 'hello from a container\n')
 
     def test_a_second_signal_leaves_nothing(self):
         engine = self.shell('trap "" TERM; httpd -p $PORT -h /www; while :; do sleep 1; done')

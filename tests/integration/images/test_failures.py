@@ -8,17 +8,6 @@ from images.case import IMAGE, Images
 
 
 class Causes(Images):
-    def assert_cause(self, engine, cause, refusal=None):
-        self.assertIn(refusal or cause, self.refused(engine))
-        self.assertIn(cause, self.printed('explain', 'app'))
-        self.assertIn(cause, self.printed('logs', 'app'))
-        engine.stop()
-        self.assertEqual(self.podman.names(), [])
-
-    def test_an_image_that_is_not_found(self):
-        self.assert_cause(self.up_image(image='localhost/nope:1'),
-                          'podman could not run localhost/nope:1: Error: ', 'podman could not run localhost/nope:1')
-
     def test_a_program_that_is_not_in_the_image(self):
         engine = self.up_image('/nope')
         self.assert_cause(engine, 'podman could not run localhost/web:1: Error: ', 'podman could not run localhost/web:1')
@@ -28,7 +17,7 @@ class Causes(Images):
         self.assert_cause(self.shell('echo no database >&2; exit 3'), 'it ended with exit code 3: no database',
                           'it ended with exit code 3')
 
-    def test_an_end_for_want_of_memory(self):
+    def test_an_end_because_of_memory(self):
         engine = self.shell('exec dd if=/dev/zero of=/dev/null bs=100M count=10', flags=('--memory', '20Mi'))
         self.assert_cause(engine, 'out of memory (limit 20Mi)')
         self.assertEqual(engine.wait_event('replica', state='exited')['cause'], 'out_of_memory')
@@ -63,7 +52,7 @@ class NoRuntime(EngineCase):
         self.assert_refuses(78, 'an image is run by podman or docker, and neither is in PATH', 'apt install podman',
                             arguments=('up', '--http', '127.0.0.1:0', '--image', IMAGE))
 
-    def test_the_one_that_the_settings_want_is_named(self):
+    def test_the_one_chosen_by_the_settings_is_named(self):
         config = self.write('config.yaml', 'container-runtime: docker\n')
         self.assert_refuses(78, 'an image is run by docker, which is not in PATH', 'container-runtime',
                             arguments=('up', '--http', '127.0.0.1:0', '--config', config, '--image', IMAGE))

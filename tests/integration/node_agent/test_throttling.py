@@ -90,7 +90,7 @@ class StartsAndExits(AgentCase):
         self.wait_quota(steady, FREE)
         self.assertEqual(agent.end(), 0)
 
-    def test_row_12_a_container_that_exits_while_throttled_is_forgotten(self):
+    def test_row_12_a_container_that_exits_while_throttled_is_dropped(self):
         staying, leaving = self.small('staying'), self.small('leaving')
         self.press()
         agent = self.agent(**PRESS)

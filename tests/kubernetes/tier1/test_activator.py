@@ -383,7 +383,7 @@ class Faults(ActivatorCase):
 
         activator = self.activator(KUBECONFIG=proxy.kubeconfig)
 
-        self.assertIn('begun without all that the cluster has', activator.errors())
+        self.assertIn('started before initial sync completed', activator.errors())
         self.assertFalse(self.listens(activator, 20_025))
         proxy.clear()
         eventually(lambda: self.listens(activator, 20_025), 'the port is open', SECONDS)

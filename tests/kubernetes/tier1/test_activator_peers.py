@@ -69,7 +69,7 @@ class Autoscalers(ActivatorCase):
         self.replicas(first.port, self.FIRST, self.SECOND)
         second.wait(lambda: second.hellos, 'a greeting')
         self.replicas(first.port, self.SECOND)
-        eventually(lambda: 'autoscaler is gone' in activator.errors(), 'the first is left')
+        eventually(lambda: 'autoscaler is no longer listed' in activator.errors(), 'the first is left')
         heard = len(second.batches)
         second.wait(lambda: len(second.batches) > heard, 'another batch')
 

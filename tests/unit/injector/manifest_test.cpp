@@ -68,7 +68,7 @@ TEST(Manifest, RedirectsThePortsOfServicesThatLeadToTheApp) {
   EXPECT_EQ(Json(documents).dump(), Json(before).dump());
 }
 
-TEST(Manifest, RemembersEveryRedirectedPortHoweverOftenItInjects) {
+TEST(Manifest, KeepsEveryRedirectedPortHoweverOftenItInjects) {
   std::vector<Json> documents{service(R"([{"port": 80, "targetPort": "web"}])"), deployment()};
   ASSERT_TRUE(inject_manifest(documents, usual_settings(), true));
   documents[0]["spec"]["ports"].push_back({{"port", 81}, {"targetPort", 8080}});

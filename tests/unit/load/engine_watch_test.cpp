@@ -151,7 +151,7 @@ TEST_F(EngineWatchTest, GivesUpOnAServerThatNeverAnswers) {
   EXPECT_FALSE(watch([](std::string_view) { return Reply{}; }, 1, 5ms).joined());
 }
 
-TEST_F(EngineWatchTest, ForgetsTheServiceWhenTheStreamIsRefused) {
+TEST_F(EngineWatchTest, DropsTheServiceWhenTheStreamIsRefused) {
   const auto no_stream = [](std::string_view head) {
     if (head.find("/services") != std::string_view::npos) {
       return Reply{ScriptedServer::ok(kServices), {}};

@@ -13,7 +13,7 @@ LoadPlan plan_of(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), kUrl);
   const auto parsed = parse_options(arguments);
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().text());
-  return parsed ? parsed->options.plan : LoadPlan{};
+  return parsed ? parsed->plan : LoadPlan{};
 }
 
 std::string problem_of(std::vector<std::string> arguments) {
@@ -70,15 +70,6 @@ TEST(Options, NameTheFlagThatIsWrong) {
 
 TEST(Options, RefuseAMissingUrl) {
   EXPECT_FALSE(parse_options({}));
-}
-
-TEST(Options, BeginHelpWithExamples) {
-  const auto parsed = parse_options({"--help"});
-
-  ASSERT_TRUE(parsed);
-  ASSERT_TRUE(parsed->help);
-  EXPECT_EQ(parsed->help->text.rfind("Examples:\n  sluice load ", 0), 0U);
-  EXPECT_EQ(parsed->help->text.find("--html"), std::string::npos);
 }
 
 }  // namespace

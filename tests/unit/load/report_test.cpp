@@ -65,10 +65,20 @@ TEST(ReportText, WarnsThatTheGeneratorWasLate) {
       "400 sent, 400 answered, generator LATE: lag p99 250.0 ms, max 250.0 ms\n"
       "  latency from planned send   p50 300.0  p90 300.0  p99 300.0  p99.9 300.0  max 300.0 ms\n"
       "  status                      200: 400    errors 100 (not sent 100)    timeouts 0\n"
-      "  LATE                        sent 20/s of 50/s planned; all 2 allowed connections were "
-      "busy: the server is too slow\n"
+      "  LATE                        400 of 500 requests sent, up to 250.0 ms after their "
+      "time; all 2 allowed connections were busy: the server is too slow\n"
       "  service time                p50 50.0  p90 50.0  p99 50.0  p99.9 50.0  max 50.0 ms, from "
       "actual send\n");
+}
+
+TEST(AchievedRate, OfALateGeneratorLeavesOutTheWaitForTheLastAnswers) {
+  Report report;
+  report.plan.segments = {{50, 10s}};
+  report.plan.count = 20;
+  report.length = 3s;
+  for (int i = 1; i <= 20; ++i) report.tally.sent(i * 20ms, i * 20ms + 15ms);
+  EXPECT_TRUE(is_late(report));
+  EXPECT_NEAR(achieved_rate(report), 20 / 0.415, 0.01);
 }
 
 TEST(ReportText, NamesAClosedLoop) {
@@ -90,8 +100,8 @@ TEST(ReportText, NamesAClosedLoop) {
       "  latency from send           p50 1.0  p90 2.0  p99 2.0  p99.9 2.0  max 2.0 ms\n"
       "  status                      200: 5  503: 1    refused 1    errors 2 (reset 1, 5xx 1)    "
       "timeouts 0\n"
-      "  note                        a closed loop asks a slow server less often: this latency "
-      "omits those waits\n"
+      "  note                        a closed loop sends a slow server fewer requests: this "
+      "latency omits those waits\n"
       "  first error                 receive: End of file\n");
 }
 

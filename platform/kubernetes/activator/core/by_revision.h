@@ -8,7 +8,7 @@
 
 namespace sluice::activator {
 
-/// Objects of one kind, each of which says in `revision` whose it is.
+/// Objects of one kind, each of which names its revision in `revision`.
 template <class T>
 class ByRevision {
  public:

@@ -26,9 +26,9 @@ struct ClusterName {
   friend auto operator<=>(const ClusterName&, const ClusterName&) = default;
 };
 
-/// What a RequestScaler, or a revision of Knative's, asks for its requests.
+/// The settings of a RequestScaler, or of a revision of Knative's, for requests.
 struct ServingSpec {
-  std::string service = {};        ///< the name people know it by
+  std::string service = {};        ///< the name shown to people
   std::string configuration = {};  ///< of a revision of Knative's
   bool h2c = false;
   std::int32_t container_concurrency = 0;
@@ -100,7 +100,7 @@ struct PrivateService {
   friend bool operator==(const PrivateService&, const PrivateService&) = default;
 };
 
-/// Where it is reached, as one who speaks that protocol wants it.
+/// Where it is reached over that protocol.
 struct ServiceAddress {
   std::string ip;
   std::uint16_t port = 0;

@@ -10,9 +10,9 @@
 
 namespace sluice::activator {
 
-/// From the objects of a cluster, told one by one in any order, to revisions with their pods and to
-/// the activators there are. A revision exists as long as its RequestScaler does, or Knative's
-/// object; of one name the RequestScaler wins. Its pods are
+/// From the objects of a cluster, passed in one by one in any order, to revisions with their pods
+/// and to the activators there are. A revision exists as long as its RequestScaler does, or
+/// Knative's object; of one name the RequestScaler wins. Its pods are
 ///
 ///     RequestScaler ── private Service ── selector ──▶ pods with a sidecar
 ///     Knative's Revision ── private EndpointSlices ──▶ addresses

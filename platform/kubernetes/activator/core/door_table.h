@@ -10,20 +10,12 @@
 
 namespace sluice::activator {
 
-/// Ports that a RequestScaler may have (protocols.md 6); the controller gives no other.
-inline constexpr std::uint16_t kScalerPortLeast = 20'000;
-inline constexpr std::uint16_t kScalerPortMost = 29'999;
-
-[[nodiscard]] constexpr bool is_scaler_port(std::int64_t port) {
-  return port >= kScalerPortLeast && port <= kScalerPortMost;
-}
-
-/// The ports to listen on, and their revisions. If two want one port, the one that has it keeps it,
+/// The ports to listen on, and their revisions. If two use one port, the one that has it keeps it,
 /// else the first by namespace and name gets it; the controller will give the other a port of its
 /// own.
 class DoorTable {
  public:
-  /// The port that this revision wants from now on; absent: none.
+  /// The port of this revision from now on; absent: none.
   void want(const RevisionId& revision, std::optional<std::uint16_t> port);
 
   /// A door that must be closed, or opened for `revision`.

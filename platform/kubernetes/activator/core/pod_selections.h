@@ -23,7 +23,7 @@ class PodSelections {
   void set_pod(const ClusterName& name, ClusterPod pod);
   void drop_pod(const ClusterName& name);
 
-  /// Matches what is new, and gives the revisions whose pods are others, or say something else,
+  /// Matches what is new, and gives the revisions whose pods have changed,
   /// than at the last call.
   [[nodiscard]] std::set<RevisionId> settle();
 
@@ -43,9 +43,9 @@ class PodSelections {
   struct Space {
     Pods pods;
     std::map<std::string, PodSelection, std::less<>> selections;  // by service
-    // By one label that it asks for, so that a pod looks at few of them.
+    // By one label that it requires, so that a pod looks at few of them.
     std::unordered_map<std::string, std::vector<const PodSelection*>> by_label;
-    bool stale = false;  // selections have changed; then it stands in stale_
+    bool stale = false;  // selections have changed; then it is in stale_
   };
 
   void outdate(const std::string& name, Space& space);

@@ -19,11 +19,11 @@ class ReplicaSlices {
   void set(const ClusterName& name, ClusterSlice slice);
   void drop(const ClusterName& name);
 
-  /// The addresses, sorted; absent: as before. That there are none is never told: the last ones may
-  /// be back before anything better is known.
+  /// The addresses, sorted; absent: as before. That there are none is never reported: the last ones
+  /// may be back before anything better is known.
   [[nodiscard]] std::optional<std::vector<std::string>> settle();
 
-  /// As last told.
+  /// As last reported.
   [[nodiscard]] const std::vector<std::string>& addresses() const { return told_; }
 
  private:

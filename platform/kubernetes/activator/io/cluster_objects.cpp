@@ -1,6 +1,7 @@
 #include "platform/kubernetes/activator/io/cluster_objects.h"
 
 #include "common/ignore/rules.h"
+#include "common/kube/labels.h"
 
 #include "platform/kubernetes/activator/core/door_table.h"
 #include <algorithm>
@@ -11,8 +12,6 @@ namespace sluice::activator {
 
 namespace {
 
-constexpr std::string_view kScalerLabel = "sluice.dev/scaler";
-constexpr std::string_view kRevisionLabel = "serving.knative.dev/revision";
 constexpr std::int32_t kTimeoutSecondsLeast = 1;
 
 std::string label(const kube::StringMap& labels, std::string_view key) {
@@ -34,7 +33,7 @@ void add_rules(Labels& annotations, std::string_view key, const std::vector<std:
 // A label holds 63 characters, a name may have more.
 std::string scaler_of(const kube::Service& service) {
   return service.owner.kind == "RequestScaler" ? service.owner.name
-                                               : label(service.labels, kScalerLabel);
+                                               : label(service.labels, kube::kScalerLabel);
 }
 
 Duration seconds(std::int32_t whole) {
@@ -55,7 +54,7 @@ ServingSpec spec_of(const kube::ObjectName& name, const kube::RequestScaler& sca
   spec.annotations = scaler.scaling;
   add_rules(spec.annotations, ignore::kPathsKey, scaler.ignore_paths);
   add_rules(spec.annotations, ignore::kAgentsKey, scaler.ignore_user_agents);
-  if (is_scaler_port(scaler.status.activator_port)) {
+  if (kube::is_activator_port(scaler.status.activator_port)) {
     spec.port = static_cast<std::uint16_t>(scaler.status.activator_port);
   }
   return spec;
@@ -76,7 +75,7 @@ std::optional<PrivateService> private_service_of(const kube::ObjectName& name,
                                                  const kube::Service& service) {
   PrivateService kept;
   kept.revision = {name.space, scaler_of(service)};
-  if (kept.revision.name.empty()) kept.revision.name = label(service.labels, kRevisionLabel);
+  if (kept.revision.name.empty()) kept.revision.name = label(service.labels, kube::kRevisionLabel);
   const bool headless = service.cluster_ip.empty() || service.cluster_ip == "None";
   if (kept.revision.name.empty() || headless) return std::nullopt;
   kept.ip = service.cluster_ip;
@@ -98,8 +97,8 @@ std::optional<PodSelection> selection_of(const kube::ObjectName& name,
 
 ClusterSlice slice_of(const kube::ObjectName& name, const kube::EndpointSlice& slice) {
   ClusterSlice kept;
-  kept.revision = {name.space, label(slice.labels, kScalerLabel)};
-  if (kept.revision.name.empty()) kept.revision.name = label(slice.labels, kRevisionLabel);
+  kept.revision = {name.space, label(slice.labels, kube::kScalerLabel)};
+  if (kept.revision.name.empty()) kept.revision.name = label(slice.labels, kube::kRevisionLabel);
   for (const kube::EndpointSlice::Port& port : slice.ports) {
     kept.ports.push_back({port.name, port.port});
   }

@@ -13,9 +13,6 @@
 // Between the objects of an API server and what the activator keeps of them; no I/O in here.
 namespace sluice::activator {
 
-/// Who carries our sidecar (its injector says so).
-inline constexpr std::string_view kSidecarLabel = "sluice.dev/sidecar";
-
 /// The private service of a RequestScaler (protocols.md 8).
 inline constexpr std::string_view kPrivateLabel = "sluice.dev/service-type=private";
 
@@ -27,7 +24,7 @@ inline constexpr std::string_view kKnativePrivateLabels =
 inline constexpr std::string_view kActivatorLabels =
     "kubernetes.io/service-name in (activator,activator-service)";
 
-/// Limits of a revision, whatever its object asks for.
+/// Limits of a revision, whatever is in its object.
 inline constexpr std::int32_t kTimeoutSecondsMost = 7 * 86'400;
 inline constexpr std::int32_t kConcurrencyMost = 1'000'000;
 

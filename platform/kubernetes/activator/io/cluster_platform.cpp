@@ -1,5 +1,6 @@
 #include "platform/kubernetes/activator/io/cluster_platform.h"
 
+#include "common/kube/labels.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
 
@@ -119,7 +120,7 @@ void ClusterPlatform::follow_scalers() {
         view_.drop_private_service(key_of(name));
       }));
   needed_.push_back(feed(
-      {.path = "/api/v1/pods", .labels = std::string{kSidecarLabel}, .fields = {}},
+      {.path = "/api/v1/pods", .labels = std::string{kube::kSidecarLabel}, .fields = {}},
       [this](const kube::ObjectName& name, std::string_view json) {
         auto pod = kube::decode_pod(json);
         if (pod) view_.set_pod(key_of(name), pod_of(std::move(*pod)));
@@ -227,7 +228,7 @@ void ClusterPlatform::start(Begun begun) {
   patience_.expires_after(spec_.patience);
   patience_.async_wait([this, alive = alive_.watch()](const boost::system::error_code& ec) {
     if (alive.over() || ec || begun_once_) return;
-    log_.write(log::Severity::warning, "begun without all that the cluster has",
+    log_.write(log::Severity::warning, "started before initial sync completed",
                {{"waiting", waiting()}});
     begin();
   });
@@ -305,7 +306,7 @@ std::string ClusterPlatform::waiting() const {
   const auto name = [&text](std::string_view what, const std::string& problem) {
     if (!text.empty()) text += "; ";
     text += what;
-    text += ": " + (problem.empty() ? "not told yet" : problem);
+    text += ": " + (problem.empty() ? "no answer yet" : problem);
   };
   for (const auto& feed : needed_) {
     if (!feed->state().synced) name(feed->path(), feed->state().problem);

@@ -58,7 +58,7 @@ class ClusterPlatform {
 
   void on_autoscalers(Replicas replicas) { on_autoscalers_ = std::move(replicas); }
 
-  /// Empty: none was ever told.
+  /// Empty: none was ever reported.
   [[nodiscard]] const std::vector<std::string>& autoscalers() const {
     return autoscalers_.addresses();
   }

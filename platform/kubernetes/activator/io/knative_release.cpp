@@ -63,7 +63,7 @@ void KnativeRelease::take(const kube::Answer& answer) {
 void KnativeRelease::take_release(const std::string& release) {
   const auto contract = settings::contract_of(release);
   if (!contract) {
-    warn_once("'" + release + "', its label app.kubernetes.io/version, is no release");
+    warn_once("'" + release + "', its label app.kubernetes.io/version, is not a release");
     tell(KnativeContract::current);
     return;
   }

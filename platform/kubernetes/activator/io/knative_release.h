@@ -25,7 +25,7 @@ namespace sluice::activator {
 /// Finds which contract the installed Knative has (queue-proxy.md 15.19), from the version that its
 /// CustomResourceDefinition of revisions is labelled with, and again each minute, since a Knative
 /// may be upgraded. Where that may not be read, or names no release, the current contract holds and
-/// the log says how to name the release. Belongs to one thread.
+/// the log has the setting that names the release. Belongs to one thread.
 class KnativeRelease {
  public:
   /// Between two looks at a release that is known, or that we may not read.
@@ -45,7 +45,7 @@ class KnativeRelease {
   /// There was an answer.
   [[nodiscard]] bool told() const { return contract_.has_value(); }
 
-  /// Why there was no answer when last asked; empty: it is still to come.
+  /// Why the last request had no answer; empty: it is still under way.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:

@@ -104,7 +104,7 @@ void ScalerDoors::open(const DoorTable::Step& step) {
     std::string& logged = refused_[step.port];
     if (logged == why) return;
     logged = why;
-    log_.write(log::Severity::warning, "a port of a RequestScaler cannot be had",
+    log_.write(log::Severity::warning, "cannot listen on the port of a RequestScaler",
                {{"revision", step.revision.space + "/" + step.revision.name}, {"why", why}});
     return;
   }

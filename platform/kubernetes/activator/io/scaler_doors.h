@@ -30,7 +30,7 @@ struct DoorsSpec {
 /// Belongs to one thread.
 class ScalerDoors {
  public:
-  /// The revision as the gateway knows it; absent: there is none.
+  /// The gateway's number of the revision; absent: there is none.
   using Find = std::function<std::optional<RevisionHandle>(const RevisionId&)>;
 
   /// All references outlive the doors.
@@ -43,7 +43,7 @@ class ScalerDoors {
   /// The port of this revision from now on, 0 for none; takes effect with settle().
   void want(const RevisionId& revision, std::uint16_t port);
 
-  /// Opens and closes what is to be. A port that cannot be had is tried again at the next call.
+  /// Opens and closes what is to be. A port that cannot be bound is tried again at the next call.
   void settle();
 
   /// Ends what is left of doors that were closed, tries again what failed, and closes idle
@@ -81,7 +81,7 @@ class ScalerDoors {
   DoorTable table_;
   std::map<std::uint16_t, std::unique_ptr<Door>> doors_;
   std::vector<std::unique_ptr<Door>> leaving_;
-  std::map<std::uint16_t, std::string> refused_;  // why a port cannot be had, as it was logged
+  std::map<std::uint16_t, std::string> refused_;  // why a port cannot be bound, as logged
   std::function<void()> quiet_;
   bool stopped_ = false;
 };

@@ -149,7 +149,7 @@ TEST_F(AutoscalerLinkTest, StatesStayWhenTheStreamIsLost) {
   EXPECT_NE(link.state(kApp), nullptr);
 }
 
-TEST_F(AutoscalerLinkTest, ARevisionMissingFromASnapshotIsForgotten) {
+TEST_F(AutoscalerLinkTest, ARevisionMissingFromASnapshotIsDropped) {
   const Stream stream = welcomed();
   (void)say(stream, kApp, 5);
   (void)say(stream, kWeb, 6);

@@ -41,7 +41,7 @@ class Pods {
   /// Its slot, which is its number, or "none"; its load stays as it is.
   std::string look() {
     const std::uint32_t slot = balancer_.pick(roster_);
-    return slot == Balancer::kNobody ? "none" : std::to_string(slot);
+    return slot == Balancer::kNone ? "none" : std::to_string(slot);
   }
 
   /// Several looks, joined.

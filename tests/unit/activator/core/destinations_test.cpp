@@ -252,7 +252,7 @@ TEST(Destinations, LimitsGrowWithSilenceAndWithTheRoundTrip) {
   EXPECT_EQ(network.destinations.next_probe(network.now)->connect_timeout, 300ms + 4 * 150ms);
 }
 
-TEST(Destinations, ResultOfAPodThatWentAndCameBackIsNotItsOwn) {
+TEST(Destinations, AResultFromBeforeAPodReturnedIsIgnored) {
   Network network;
   network.pods({{"a", true}});
   const Probe probe = *network.destinations.next_probe(network.now);

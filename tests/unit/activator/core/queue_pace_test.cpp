@@ -54,7 +54,7 @@ TEST(QueuePace, HasNoEstimateWithoutAnAdmission) {
   EXPECT_EQ(paced({0, 0, 0}, now).least_wait(1, now), std::nullopt);
 }
 
-TEST(QueuePace, OldSpansAreForgotten) {
+TEST(QueuePace, OldSpansAreDropped) {
   TimePoint now;
 
   EXPECT_EQ(paced({50, 10, 10, 10, 10, 10, 10, 10, 10}, now).least_wait(99, now), 5s);
@@ -67,7 +67,7 @@ TEST(QueuePace, TimeThatStepsBackCountsAsNoTime) {
   EXPECT_EQ(pace.least_wait(99, kStart - 10s), 5s);
 }
 
-TEST(QueuePace, ForgetsOnCommand) {
+TEST(QueuePace, HasNoEstimateAfterForget) {
   TimePoint now;
   QueuePace pace = paced({10, 10}, now);
 

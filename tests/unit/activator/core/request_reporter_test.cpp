@@ -173,7 +173,7 @@ TEST(RequestReporter, RequestInFlightKeepsItsRevisionAlive) {
   EXPECT_EQ(story.in_flight(), 0);
 }
 
-TEST(RequestReporter, ClosedRevisionIsForgottenWithItsRequests) {
+TEST(RequestReporter, ClosedRevisionIsDroppedWithItsRequests) {
   Story story;
   (void)story.in(0s);
 

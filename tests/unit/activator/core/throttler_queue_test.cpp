@@ -135,7 +135,7 @@ TEST_F(Slow, AddedPodsMayServeInTime) {
   EXPECT_EQ(enter_within(1s), "queued");
 }
 
-TEST_F(Slow, AnEmptiedQueueForgetsItsPastRate) {
+TEST_F(Slow, AnEmptiedQueueHasNoPastRate) {
   std::vector<Dismissal> dismissed;
   gate_.throttler.fail_all(dismissed);
 

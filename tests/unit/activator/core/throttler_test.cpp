@@ -236,7 +236,7 @@ TEST(Throttler, AvoidedPodsTakeNothingWhileAnotherExists) {
   EXPECT_EQ(gate.set({{.id = {"a"}, .avoid = true}, {.id = {"b"}, .avoid = true}}), "2→a");
 }
 
-TEST(Throttler, RetryGoesElsewhere) {
+TEST(Throttler, ARetryUsesAnotherPod) {
   Gate gate(spec_of(0));
   gate.pods({"a", "b"});
   const std::string first = gate.enter(1);
@@ -308,7 +308,7 @@ TEST(Throttler, RepeatedPodCountsOnce) {
   EXPECT_EQ(gate.throttler.capacity(), 1);
 }
 
-TEST(Throttler, OnePodComesAndGoes) {
+TEST(Throttler, OnePodIsAddedAndRemoved) {
   Gate gate(spec_of(1));
   gate.pods({"a", "c"});
   EXPECT_EQ(gate.enter_each({1, 2}), "ac");

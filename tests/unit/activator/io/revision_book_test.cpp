@@ -252,7 +252,7 @@ TEST_F(RevisionBookTest, WaitingRequestsGoToAnAvoidedPodOnlyWhereThereIsNoOther)
   EXPECT_EQ(owner_.drained, std::vector<std::string>{dest("b")});
 }
 
-TEST_F(RevisionBookTest, AnAvoidedPodThatIsTheOnlyOneServesAndStopsWhenAnotherComes) {
+TEST_F(RevisionBookTest, AnAvoidedPodServesWhileItIsTheOnlyOne) {
   report({pod("a")}, 0);
   const std::string avoided = dest("a");
   prober_.set_avoid(app(), {&avoided, 1});

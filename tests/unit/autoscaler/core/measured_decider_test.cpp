@@ -88,7 +88,7 @@ TEST(MeasuredDecider, LoadBelowHalfAMillionthNeedsNoPod) {
   EXPECT_EQ(revision.load(0, 0, 0.0000002).tick(0), "stable 1 of 1e-06, 1e-06");
 }
 
-TEST(MeasuredDecider, NegativeStatsAreComputedAsTheyCame) {
+TEST(MeasuredDecider, NegativeStatsAreComputedUnchanged) {
   Measured revision{target(10), 2};
 
   EXPECT_EQ(revision.load(0, 3, -40).tick(3), "stable 1 of -40, -40");

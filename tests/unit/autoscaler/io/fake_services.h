@@ -35,10 +35,10 @@ class FakeServices final : public ServicesApi, public MachineApi {
     return std::string{values == Values::shown ? "kind: Service\nvalues\n" : "kind: Service\n"};
   }
 
-  ApiResult<Json> apply(const std::string& yaml, const ApplyMode& mode) override {
+  void apply(const std::string& yaml, const ApplyMode& mode, AppliedDone done) override {
     calls.push_back((mode.dry_run ? "plan " : mode.write ? "write " : "apply ") + yaml);
-    if (yaml == "bad") return invalid_document("no kind", "write kind: Service");
-    return Json{{"items", {{{"service", "app"}, {"result", "configured"}}}}};
+    if (yaml == "bad") return done(invalid_document("no kind", "write kind: Service"));
+    done(Json{{"items", {{{"service", "app"}, {"result", "configured"}}}}});
   }
 
   ApiResult<MachineSession> begin_session(const Json& asked) override {
@@ -73,10 +73,10 @@ class FakeServices final : public ServicesApi, public MachineApi {
 
   Json not_kept(const ServiceName& /*name*/, TimePoint /*since*/) override { return lost; }
 
-  ApiResult<std::string> logs(const std::string& name, const LogQuery& query) override {
+  ApiResult<ServiceLines> logs(const std::string& name, const LogQuery& query) override {
     if (name != "app") return missing(name);
     asked_logs = query;
-    return std::string{"app-00001-1 | before\n"};
+    return ServiceLines{"app-00001-1 | before\n", name, {}};
   }
 
   ApiResult<Json> wake(const ServiceName& name) override { return status(name); }

@@ -85,7 +85,7 @@ TEST_F(FleetTest, AnotherTargetGrowsByItsOwnLoad) {
   EXPECT_EQ(order(), "20 without 0 avoiding 0");
 }
 
-TEST_F(FleetTest, LoadOfThePreviousTargetIsForgotten) {
+TEST_F(FleetTest, LoadOfThePreviousTargetIsDropped) {
   runs("Deployment/a", 1);
   load(700);
   ASSERT_EQ(order(), "10 without 0 avoiding 0");

@@ -46,6 +46,22 @@ TEST(FileIo, AnythingButARegularFileIsAProblemAndDoesNotBlock) {
   EXPECT_FALSE(read_file(scratch.path()).has_value());
 }
 
+TEST(FileIo, AFileThatHasItsContentAlreadyIsNotWrittenAgain) {
+  const ScratchDirectory scratch;
+  const auto file = scratch.path() / "file";
+  const auto inode = [&file] {
+    struct stat info {};
+    return ::stat(file.c_str(), &info) == 0 ? info.st_ino : 0;
+  };
+  ASSERT_FALSE(keep_file(file, "one", 0600));
+  const auto first = inode();
+
+  ASSERT_FALSE(keep_file(file, "one", 0600));
+  EXPECT_EQ(inode(), first);
+  ASSERT_FALSE(keep_file(file, "two", 0600));
+  EXPECT_EQ(read_file(file)->value(), "two");
+}
+
 TEST(FileIo, ReplacesWithoutLeavingAnythingBehind) {
   const ScratchDirectory scratch;
 

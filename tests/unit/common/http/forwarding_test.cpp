@@ -47,7 +47,7 @@ std::string response(const std::string& bytes, const ResponseRewrite& rewrite) {
   return out;
 }
 
-TEST(Forwarding, PassesTargetAndOrdinaryFieldsAsTheyCame) {
+TEST(Forwarding, PassesTargetAndOrdinaryFieldsUnchanged) {
   EXPECT_EQ(rewritten("X-A: 1\r\nx-a:  2 \r\nK-Passthrough-Lb: true\r\n", {}),
             "GET /a?b HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nx-a: 2\r\nK-Passthrough-Lb: true\r\n\r\n");
 }

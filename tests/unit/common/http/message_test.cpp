@@ -18,7 +18,7 @@ TEST(FieldList, FindsNamesWhateverTheirCaseAndGivesTheFirst) {
   EXPECT_EQ(fields.at(1).value, "b");
 }
 
-TEST(FieldList, ForgetsWhenCleared) {
+TEST(FieldList, IsEmptyAfterClear) {
   FieldList fields;
   fields.add("Host", "a");
 

@@ -28,7 +28,7 @@ std::string nested(int levels) {
   return std::string(size, '[') + std::string(size, ']');
 }
 
-TEST(JsonParse, BoundsAreLookedAtBeforeTheTextIsParsed) {
+TEST(JsonParse, BoundsAreCheckedBeforeTheTextIsParsed) {
   EXPECT_EQ(kind_of("[1]", {.bytes_max = 3}), std::nullopt);
   EXPECT_EQ(kind_of("[12]", {.bytes_max = 3}), Kind::too_large);
   EXPECT_EQ(kind_of(nested(4), {.depth_max = 4}), std::nullopt);

@@ -95,7 +95,7 @@ TEST(KubeWatchLines, RefusesALineBeyondItsLimit) {
   EXPECT_EQ(lines_of({std::string(60, 'a'), std::string(60, 'a'), "\nb\n"}), "too long[b]");
 }
 
-TEST(KubeWatchLines, ForgetsTheRestWhenItIsStopped) {
+TEST(KubeWatchLines, DropsTheRestWhenItIsStopped) {
   WatchLines lines;
   std::string told;
   const auto line = [&](std::string_view text) {

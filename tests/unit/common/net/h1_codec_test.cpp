@@ -86,7 +86,7 @@ TEST(RequestParser, BoundsTheHead) {
   EXPECT_EQ(head_state("GET /" + std::string(2000, 'x'), 1024), State::too_large);
 }
 
-TEST(RequestParser, RelaysChunksAsTheyCameWhereverTheyAreCut) {
+TEST(RequestParser, RelaysChunksUnchangedWhereverTheyAreCut) {
   const std::string body = "5;a=b\r\nhello\r\n3\r\nyou\r\n0\r\nX-Sum: 1\r\n\r\n";
   for (std::size_t cut = 0; cut <= body.size(); ++cut) {
     RequestParser parser{1024};
@@ -128,7 +128,7 @@ TEST(RequestParser, StopsAtTheEndOfItsMessage) {
   EXPECT_EQ(bytes.substr(used + body.used), "GET");
 }
 
-TEST(ResponseParser, FindsNoBodyWhereNoneIs) {
+TEST(ResponseParser, FindsNoBodyWhereThereIsNone) {
   const auto done_after_head = [](std::string_view bytes, bool to_head) {
     ResponseParser parser{1024};
     ResponseHead head;

@@ -83,7 +83,7 @@ TEST_F(TunnelTest, TakesARequestWithABody) {
   until_heard("bodyafter");
 }
 
-TEST_F(TunnelTest, LetsEachSideFinishOnItsOwn) {
+TEST_F(TunnelTest, EachSideFinishesByItself) {
   Client client{address_};
   open(client);
 

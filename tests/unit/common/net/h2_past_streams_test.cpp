@@ -17,7 +17,7 @@ TEST(H2PastStreams, ReportsNoEndOfAStreamThatTheServerReset) {
   EXPECT_EQ(past.look(3), Verdict::unknown);
 }
 
-TEST(H2PastStreams, RemembersHowTheClientEndedAStream) {
+TEST(H2PastStreams, KeepsHowTheClientEndedAStream) {
   H2PastStreams past;
   past.opened(1);
   past.ended(1, false);
@@ -39,7 +39,7 @@ TEST(H2PastStreams, CountsTheLastOfSeveralEnds) {
   EXPECT_EQ(past.look(1), Verdict::behind_reset);
 }
 
-TEST(H2PastStreams, RemembersSkippedStreamNumbers) {
+TEST(H2PastStreams, KeepsSkippedStreamNumbers) {
   H2PastStreams past;
   past.opened(3);
   past.opened(5);
@@ -51,7 +51,7 @@ TEST(H2PastStreams, RemembersSkippedStreamNumbers) {
   for (const std::int32_t opened : {3, 5, 11, 13}) EXPECT_EQ(past.look(opened), Verdict::unknown);
 }
 
-TEST(H2PastStreams, ForgetsTheOldestStreams) {
+TEST(H2PastStreams, DropsTheOldestStreams) {
   H2PastStreams past;
   std::int32_t stream = 1;
   for (std::size_t i = 0; i <= H2PastStreams::kEndedMax; ++i, stream += 2) {

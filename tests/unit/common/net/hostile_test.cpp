@@ -95,7 +95,7 @@ TEST_F(HostileTest, EndsABodyThatStopsComing) {
                  "timeout; timer=body");
 }
 
-TEST_F(HostileTest, LetsABodyComeAsSlowlyAsTheUpstreamTakesIt) {
+TEST_F(HostileTest, ABodyMayArriveAsSlowlyAsTheUpstreamTakesIt) {
   upstream_.stop_reading_after_head();
   upstream_.play({{""}});
   Client client{address_};

@@ -172,7 +172,7 @@ TEST_F(TlsServerTest, ServesOtherClientsWhileOneHandshakeHangs) {
   EXPECT_EQ(server_.connections(), 3U);
 }
 
-TEST_F(TlsServerTest, ForgetsAClientThatLeavesInTheHandshake) {
+TEST_F(TlsServerTest, DropsAClientThatLeavesInTheHandshake) {
   {
     Client client{tls_address_};
     client.send(std::string{"\x16\x03\x01\x02\x00\x01", 6});

@@ -233,7 +233,7 @@ TEST_F(RpcDoor, RefusesTlsAtAPlainDoorWithTheReason) {
 }
 
 // An upgrade: those of the release before speak plain text, and only what they need is served.
-TEST_F(RpcDoor, LetsInPlainTextByAddressForTheMethodsThatWereNamed) {
+TEST_F(RpcDoor, AdmitsPlainTextByAddressForTheNamedMethods) {
   std::vector<std::string> asked;
   bool let_in = true;
   open({.address = {},

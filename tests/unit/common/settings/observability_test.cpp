@@ -68,7 +68,7 @@ TEST(ObservabilityConfig, TakesTheListenerOfThePrometheusProtocol) {
       "127.0.0.1:7000");
 }
 
-TEST(ObservabilityConfig, LetsVariablesMoveTheListener) {
+TEST(ObservabilityConfig, VariablesMoveTheListener) {
   EXPECT_EQ(listener({{"SLUICE_METRICS_ADDRESS", "127.0.0.1:0"}}), "127.0.0.1:0");
   EXPECT_EQ(listener({{"SLUICE_METRICS_ADDRESS", ""}}), "closed");
   EXPECT_EQ(listener({{"METRICS_PROMETHEUS_PORT", "7001"}}), ":7001");

@@ -64,7 +64,7 @@ TEST(Evictions, PodsThatEndedWellOrByTheKernelOrByUsAreNotEvicted) {
   }
 }
 
-TEST(Evictions, AVictimOfOursSparesItsWholePod) {
+TEST(Evictions, AContainerStoppedByUsSparesItsWholePod) {
   Evictions evictions;
   evictions.short_of_memory(at(10));
   EXPECT_FALSE(evictions.container_ended(
@@ -73,7 +73,7 @@ TEST(Evictions, AVictimOfOursSparesItsWholePod) {
   EXPECT_FALSE(evictions.pod_ended("a", at(12)));
 }
 
-TEST(Evictions, RemembersManyPodsForAWhileOnly) {
+TEST(Evictions, KeepsManyPodsForALimitedTime) {
   Evictions evictions;
   for (int i = 0; i < 5000; ++i) {
     EXPECT_FALSE(evictions.container_ended("p" + std::to_string(i), kKilled, at(0)));

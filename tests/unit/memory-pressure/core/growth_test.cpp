@@ -31,7 +31,7 @@ TEST(Growth, SlopeHalvesEachSecondAfterTheClimb) {
   EXPECT_NEAR(growth.slope() / kMiB, 8.0, 0.3);
 }
 
-TEST(Growth, HighWaterAndRiseAreForgottenByHalfInTenMinutes) {
+TEST(Growth, HighWaterAndRiseAreHalvedInTenMinutes) {
   const Growth growth = fed(2400, [](int i) { return i < 4 ? 100 * (i + 1) : 100; });
 
   EXPECT_NEAR(static_cast<double>(growth.high_water()) / kMiB, 250.0, 2.0);

@@ -207,7 +207,7 @@ TEST(Reconciler, FiveHundredContainersGetTwentyUpdatesATick) {
   EXPECT_TRUE(bench.reconciler.is_restored());
 }
 
-TEST(Reconciler, AfterForgettingReleasedThrottlesAreNotAFight) {
+TEST(Reconciler, AReleaseBeforeForgetIsNotAFight) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};
   bench.tick("a:25");

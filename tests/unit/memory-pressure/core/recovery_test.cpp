@@ -106,7 +106,7 @@ TEST(Recovery, ForeignValueIsLeftUnchanged) {
   EXPECT_EQ(shown(crashed.read()), "ours a b d e, strays, watched c, forgotten");
 }
 
-TEST(Recovery, GoneContainersAreForgotten) {
+TEST(Recovery, GoneContainersAreDropped) {
   Crashed crashed;
   crashed.scene.remove("a");
   EXPECT_EQ(shown(crashed.read()), "ours b c d e, strays, watched, forgotten a");

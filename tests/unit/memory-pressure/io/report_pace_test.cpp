@@ -36,7 +36,7 @@ class Pace : public ::testing::Test {
   ReportPace pace{7};
 };
 
-TEST_F(Pace, TheFirstReportOfAStreamGoesAtOnce) {
+TEST_F(Pace, TheFirstReportOfAStreamIsSentAtOnce) {
   pace.restart();
 
   EXPECT_TRUE(due(calm(), {}));

@@ -89,7 +89,7 @@ TEST_F(DirectoryPlatformTest, AnOrderThatCannotBeWrittenIsTriedAgain) {
   EXPECT_EQ(written(), "{\"remove\":[],\"replicas\":1,\"version\":1}\n");
 }
 
-TEST_F(DirectoryPlatformTest, AForgottenRevisionHasNoOrder) {
+TEST_F(DirectoryPlatformTest, ARevisionHasNoOrderAfterForget) {
   platform_.apply(kApp, {.replicas = 1, .remove = {}});
 
   platform_.forget(kApp);

@@ -78,6 +78,15 @@ TEST(Cause, OfAProgramThatListensIsItsProbe) {
             "probe: it listens on 20002, and its readiness probe does not pass yet (12 s)");
 }
 
+TEST(Cause, OfAProbeHasItsLastAnswerForClientsToo) {
+  const StartSight seen{.port = 20002, .listens = {20002}, .reachable = true};
+  EXPECT_EQ(cause_of_wait(seen, 12s, "GET /up gave 503").without_output(),
+            "it listens on 20002, and its readiness probe does not pass yet (12 s): GET /up gave "
+            "503");
+  EXPECT_EQ(cause_of_wait({.port = 20009}, 12s, "GET /up: connection refused").sentence(),
+            "still starting, nothing listens on 20009 yet (12 s)");
+}
+
 TEST(Cause, OfAProbeThatRunsACommandIsItsLastAnswerAndNoPathOrPort) {
   StartSight seen{.port = 20002, .listens = {20002}, .reachable = true, .in_startup = true};
   seen.readiness_is_command = true;
@@ -226,6 +235,19 @@ TEST(Cause, KillsAreReadFromBothVersionsOfControlGroups) {
   EXPECT_EQ(oom_kills_in("low 0\nhigh 0\nmax 12\noom 1\noom_kill 2\n"), 2);
   EXPECT_EQ(oom_kills_in("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"), 1);
   EXPECT_EQ(oom_kills_in("oom_kill_disable 0\n"), std::nullopt);
+}
+
+TEST(Cause, OfAReplicaLargerThanTheMachineNamesBothSizes) {
+  constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
+  RoomSight seen{.claim = kGibibyte, .capacity = 16'768'000'000, .shortage = "no memory"};
+  EXPECT_EQ(cause_of_no_room(seen), (Cause{.kind = CauseKind::no_room, .what = "no memory"}));
+  seen.claim = 99'999 * kGibibyte;
+  const Cause never = cause_of_no_room(seen);
+  EXPECT_EQ(never.kind, CauseKind::too_large);
+  EXPECT_EQ(never.sentence(),
+            "it needs 99999Gi of memory, and this machine has 15.6Gi; lower its memory limit");
+  seen.capacity = 0;
+  EXPECT_EQ(cause_of_no_room(seen).what, "no memory");
 }
 
 }  // namespace

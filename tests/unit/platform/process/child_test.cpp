@@ -1,12 +1,15 @@
 #include "platform/process/child.h"
 
 #include "common/base/lifetime.h"
+#include "common/loop/asio_loop.h"
+#include "tests/support/manual_loop.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "platform/process/container.h"
 #include "platform/process/listeners.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/proc_files.h"
@@ -14,7 +17,10 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 namespace sluice::local {
@@ -249,82 +255,139 @@ TEST(Reaper, AHoldFromACallbackIsKept) {
   EXPECT_EQ(status->exit_code, 3);
 }
 
+struct SpawnerTest : testing::Test {
+  bool until(const std::function<bool()>& condition) {
+    return eventually(condition, [this] { io.run_one_for(std::chrono::milliseconds{20}); });
+  }
+
+  boost::asio::io_context io;
+  ManualTime time;
+  ManualLoop loop{time};
+  Reaper reaper{io};
+  std::optional<Spawner> spawner{std::in_place, io, loop, reaper};
+  const Lifetime owner;
+};
+
 // Goal: nothing runs for an owner that is gone.
 // Method: the owner ends in the turn of the order, before or after the program has started.
-TEST(Spawner, WhatIsNotWantedIsNotStartedOrIsKilled) {
-  boost::asio::io_context io;
-  Reaper reaper(io);
-  Spawner spawner(io, reaper);
-  Lifetime owner;
-  const Lifetime other;
+TEST_F(SpawnerTest, WhatIsNotWantedIsNotStartedOrIsKilled) {
+  Lifetime gone;
   bool called = false;
   bool last = false;
-  spawner.start(actor({"wait"}), owner.watch(), [&](const auto&) { called = true; });
-  spawner.start(actor({"exit", "0"}), other.watch(), [&](Result<Child, Problem> child) {
+  spawner->start(actor({"wait"}), gone.watch(), [&](const auto&) { called = true; });
+  spawner->start(actor({"exit", "0"}), owner.watch(), [&](Result<Child, Problem> child) {
     ASSERT_TRUE(child.has_value());
     reaper.watch(child->pid, [&](ExitStatus) { last = true; });
   });
-  owner.end();
+  gone.end();
 
-  EXPECT_TRUE(eventually([&] { return last && !has_children(); },
-                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_TRUE(until([&] { return last && !has_children(); }));
   EXPECT_FALSE(called);
 }
 
-TEST(Spawner, EndsItsThreadInTime) {
-  boost::asio::io_context io;
-  Reaper reaper(io);
-  Spawner spawner(io, reaper);
-  EXPECT_TRUE(spawner.end(std::chrono::seconds{10}));
+TEST_F(SpawnerTest, EndsItsThreadInTime) {
+  EXPECT_TRUE(spawner->end(std::chrono::seconds{10}));
 }
 
 // Goal: no end is missed, however soon it comes.
 // Method: programs that end at once, all asked for in one turn of the loop.
-TEST(Spawner, ReportsEveryChildAndEveryEnd) {
+TEST_F(SpawnerTest, ReportsEveryChildAndEveryEnd) {
   constexpr int kChildren = 20;
-  boost::asio::io_context io;
-  Reaper reaper(io);
-  Spawner spawner(io, reaper);
-  const Lifetime owner;
   int ended = 0;
   std::vector<Child> children;
   for (int i = 0; i < kChildren; ++i) {
-    spawner.start(actor({"exit", "3"}), owner.watch(), [&](Result<Child, Problem> child) {
+    spawner->start(actor({"exit", "3"}), owner.watch(), [&](Result<Child, Problem> child) {
       ASSERT_TRUE(child.has_value());
       reaper.watch(child->pid, [&](ExitStatus end) { ended += end.exit_code == 3 ? 1 : 0; });
       children.push_back(std::move(*child));
     });
   }
   std::optional<std::string> problem;
-  spawner.start(program({"/nowhere/app"}), owner.watch(),
-                [&](const Result<Child, Problem>& child) { problem = child.error().what; });
+  spawner->start(program({"/nowhere/app"}), owner.watch(),
+                 [&](const Result<Child, Problem>& child) { problem = child.error().what; });
   EXPECT_TRUE(children.empty());
 
-  EXPECT_TRUE(eventually([&] { return ended == kChildren && problem; },
-                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_TRUE(until([&] { return ended == kChildren && problem; }));
 
   EXPECT_EQ(problem, "cannot start /nowhere/app: No such file or directory");
 }
 
-TEST(Spawner, ItsChildrenEndWithIt) {
-  boost::asio::io_context io;
-  Reaper reaper(io);
-  std::optional<Spawner> spawner(std::in_place, io, reaper);
-  const Lifetime owner;
+TEST_F(SpawnerTest, ItsChildrenEndWithIt) {
   std::optional<Child> child;
   std::optional<ExitStatus> status;
   spawner->start(actor({"wait"}), owner.watch(), [&](Result<Child, Problem> started) {
     child = std::move(*started);
     reaper.watch(child->pid, [&](ExitStatus end) { status = end; });
   });
-  ASSERT_TRUE(eventually([&] { return child.has_value(); },
-                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  ASSERT_TRUE(until([&] { return child.has_value(); }));
 
   spawner.reset();
 
-  EXPECT_TRUE(eventually([&] { return status.has_value(); },
-                         [&] { io.run_one_for(std::chrono::milliseconds{20}); }));
+  EXPECT_TRUE(until([&] { return status.has_value(); }));
   EXPECT_EQ(status->signal, SIGKILL);
+}
+
+// Goal: one start that does not return stops neither the others nor the engine.
+// Method: what holds it up is a pipe that nobody reads, in place of a file system that is dead.
+TEST_F(SpawnerTest, AStartThatDoesNotReturnIsGivenUpAndTheOthersGoOn) {
+  const TemporaryDirectory scratch;
+  const auto pipe = scratch.path() / "cgroup.procs";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  SpawnSpec hangs = actor({"wait"});
+  hangs.cwd = "/";
+  hangs.cgroup_dirs = {scratch.path()};
+  std::vector<std::string> problems;
+  const auto refused = [&](const Result<Child, Problem>& child) {
+    problems.push_back(child ? "none" : child.error().what);
+  };
+  const std::string problem =
+      "cannot start " + hangs.program.string() + ": exec has not returned within 5 s";
+
+  spawner->start(hangs, owner.watch(), refused);
+  ASSERT_TRUE(eventually([&] { return !problems.empty(); },
+                         [&] { time.run_for(std::chrono::seconds{1}); }));
+  bool ended = false;
+  spawner->start(actor({"exit", "0"}), owner.watch(), [&](Result<Child, Problem> child) {
+    ASSERT_TRUE(child.has_value());
+    reaper.watch(child->pid, [&](ExitStatus) { ended = true; });
+  });
+  spawner->start(hangs, owner.watch(), refused);
+
+  EXPECT_TRUE(until([&] { return ended && problems.size() == 2; }));
+  EXPECT_EQ(problems, (std::vector<std::string>{problem, problem}));
+  EXPECT_FALSE(spawner->end(std::chrono::milliseconds{1}));
+  const UniqueFd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  EXPECT_TRUE(until([&] { return spawner->end(Duration{0}) && !has_children(); }));
+}
+
+// Method: a runtime whose first two removals fail.
+TEST(Container, IsRemovedHoweverOftenItsRuntimeFails) {
+  const TemporaryDirectory scratch;
+  ContainerPlan plan;
+  plan.name = "app";
+  plan.host.runtime = scratch.path() / "podman";
+  plan.ours = {"PATH=/usr/bin:/bin"};
+  plan.id_file = scratch.path() / "id";
+  plan.env_file = scratch.path() / "environment";
+  std::ofstream{plan.host.runtime} << "#!/bin/sh\n[ $1 = ps ] && exec echo c1\n"
+                                      "echo $* >> $0.log\n[ $(wc -l < $0.log) = 3 ]\n";
+  std::filesystem::permissions(plan.host.runtime, std::filesystem::perms::owner_all);
+  boost::asio::io_context io;
+  const Clock clock;
+  AsioLoop loop{io, clock};
+  Reaper reaper(io);
+  Spawner spawner(io, loop, reaper);
+  Container container(io, loop, reaper, spawner, plan);
+  ASSERT_TRUE(container.prepare());
+  std::ofstream{plan.id_file} << "c1";
+
+  container.remove([&] { io.stop(); });
+  io.run_for(std::chrono::seconds{20});
+
+  EXPECT_TRUE(container.gone());
+  std::ifstream log{scratch.path() / "podman.log"};
+  EXPECT_EQ((std::string{std::istreambuf_iterator<char>{log}, {}}),
+            "rm --force c1\nrm --force c1\nrm --force c1\n");
 }
 
 TEST(OutputReader, ADrainMissesNothingThatThePipeHeldFromTheStart) {

@@ -65,7 +65,7 @@ TEST(ConfigDocuments, AServiceTakesWhatItUsesFromItsFile) {
   EXPECT_TRUE(file->warnings.empty());
 }
 
-TEST(ConfigDocuments, MayStandBehindTheServiceAndTwice) {
+TEST(ConfigDocuments, MayFollowTheServiceAndBeGivenTwice) {
   const std::string uses =
       container("envFrom: [{secretRef: {name: keys}}, {configMapRef: {name: settings}}]");
   EXPECT_EQ(verdict(uses + "---\n" + kConfig), "");
@@ -73,7 +73,7 @@ TEST(ConfigDocuments, MayStandBehindTheServiceAndTwice) {
   std::string other = kConfig;
   other.replace(other.find("blue"), 4, "red");
   EXPECT_EQ(verdict(kConfig + other + uses),
-            "f.yaml:14: ConfigMap settings stands twice, with other data; rename one");
+            "f.yaml:14: ConfigMap settings is defined twice, with different data; rename one");
 }
 
 TEST(ConfigDocuments, WhatIsMissingIsNamedUnlessItIsOptional) {
@@ -235,7 +235,7 @@ TEST(HealthProbes, AreReadAndThoseWithoutEffectAreNamed) {
             "f.yaml:7: `livenessProbe` has no check; give it httpGet, tcpSocket, grpc or exec");
 }
 
-TEST(ToYaml, ReadsBackWhatStandsBesideAService) {
+TEST(ToYaml, ReadsBackTheDocumentsBesideAService) {
   const auto file = parsed(kConfig + service(R"(      initContainers:
         - command: [migrate]
           env: [{name: P, valueFrom: {secretKeyRef: {name: keys, key: password, optional: true}}}]
@@ -269,7 +269,7 @@ TEST(ToYaml, ReadsBackWhatStandsBesideAService) {
   EXPECT_TRUE(parse_services(without, "x.yaml", "/elsewhere")) << without;
 }
 
-TEST(TemplateHash, ChangesWithWhatStandsBesideAService) {
+TEST(TemplateHash, ChangesWithTheDocumentsBesideAService) {
   const std::string text = kConfig + service(R"(      initContainers: [{command: [migrate]}]
       containers:
         - command: [app]

@@ -148,7 +148,7 @@ TEST_F(DirectPeerTest, AMessageOfTheAutoscalerIsAppliedInATurnOfItsOwn) {
   EXPECT_EQ(put_in_force_.front(), "app-00001 desired 1 granted 1 avoids 0");
 }
 
-TEST_F(DirectPeerTest, ARevisionThatIsGoneIsForgotten) {
+TEST_F(DirectPeerTest, AGoneRevisionIsDropped) {
   put(spec());
   turn();
   platform_.remove("app");

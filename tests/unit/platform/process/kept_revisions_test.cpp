@@ -68,7 +68,7 @@ TEST(KeptRevisions, WithoutADirectoryTheyAreKeptInMemory) {
   EXPECT_EQ(kept.made("app", 1), TimePoint{1s});
 }
 
-TEST(KeptRevisions, TheOldestUnusedOnesBeyondTenAreForgotten) {
+TEST(KeptRevisions, TheOldestUnusedOnesBeyondTenAreDropped) {
   const TemporaryDirectory directory;
   {
     KeptRevisions kept{directory.path()};
@@ -84,12 +84,12 @@ TEST(KeptRevisions, ChosenTrafficIsThereAgainAfterAStartUntilItIsEnded) {
   const Traffic chosen{{.revision = "app-00001", .percent = 100, .tag = "old"}};
   {
     KeptRevisions kept{directory.path()};
-    kept.choose("app", chosen);
+    EXPECT_FALSE(kept.choose("app", chosen));
   }
   {
     KeptRevisions kept{directory.path()};
     EXPECT_EQ(kept.traffic("app"), chosen);
-    kept.choose("app", {});
+    EXPECT_FALSE(kept.choose("app", {}));
   }
   EXPECT_TRUE(KeptRevisions{directory.path()}.traffic("app").empty());
 }
@@ -127,13 +127,13 @@ TEST(KeptRevisions, ARemovedServiceLeavesNoFile) {
   const TemporaryDirectory directory;
   KeptRevisions kept{directory.path()};
   kept.keep(1, of("app", "a"), {});
-  kept.choose("app", {{.percent = 100}});
+  EXPECT_FALSE(kept.choose("app", {{.percent = 100}}));
   kept.forget("app");
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
   EXPECT_TRUE(kept.numbers("app").empty());
 }
 
-TEST(KeptRevisions, FilesThatAreBrokenOrOfOthersAreNoRevisions) {
+TEST(KeptRevisions, BrokenAndForeignFilesAreNoRevisions) {
   const TemporaryDirectory directory;
   const auto write = [&directory](const std::string& name, const std::string& text) {
     std::ofstream{directory.path() / name} << text;

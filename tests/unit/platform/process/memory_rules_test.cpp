@@ -74,7 +74,7 @@ class Machine {
 
 using Diary = std::vector<std::string>;
 
-TEST(MemoryRules, LetsEveryReplicaStartWhereNothingCanBeRead) {
+TEST(MemoryRules, EveryReplicaMayStartWhereMemoryCannotBeRead) {
   MemoryRules rules{true};
 
   (void)rules.look(std::nullopt, {}, kStart);
@@ -82,7 +82,7 @@ TEST(MemoryRules, LetsEveryReplicaStartWhereNothingCanBeRead) {
   EXPECT_TRUE(rules.ask("app-00001-1", "app-00001", 4096 * kMiB, kStart).granted);
 }
 
-TEST(MemoryRules, LetsTheFirstReplicaStartOnAFullMachine) {
+TEST(MemoryRules, TheFirstReplicaMayStartOnAFullMachine) {
   MemoryRules rules{true};
 
   (void)rules.look(used(1020), {}, kStart);

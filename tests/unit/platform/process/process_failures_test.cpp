@@ -11,7 +11,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using ProcessFailuresTest = ProcessStage;
+class ProcessFailuresTest : public ProcessStage {
+ protected:
+  /// A machine of 8 GiB, of which 1.4 are free.
+  void open_machine() {
+    const std::filesystem::path proc = directory_.path() / "machine" / "proc";
+    std::filesystem::create_directories(proc / "self");
+    std::ofstream{proc / "self" / "mountinfo"};
+    std::ofstream{proc / "meminfo"} << "MemTotal: 8388608 kB\nMemAvailable: 1468006 kB\n"
+                                       "SwapTotal: 0 kB\nSwapFree: 0 kB\n";
+    ASSERT_FALSE(memory_.open("files:" + (directory_.path() / "machine").string(),
+                              [](const std::string&, const std::string&) {}));
+  }
+};
 
 // --- containerPort ---
 
@@ -58,7 +70,8 @@ TEST_F(ProcessFailuresTest, AFailedStartIsTriedAgainAfterItsWait) {
   EXPECT_EQ(there(), "app-00001-1");
 }
 
-TEST_F(ProcessFailuresTest, AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceThreeTimesInARow) {
+TEST_F(ProcessFailuresTest,
+       AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceAndAfterTheThirdInARowWithWaits) {
   put(spec());
   order("app-00001", 1);
   for (const char* next : {"app-00001-2", "app-00001-1", "app-00001-2"}) {
@@ -74,6 +87,14 @@ TEST_F(ProcessFailuresTest, AReplicaWhoseDynamicPortIsTakenIsReplacedAtOnceThree
   turn();
   EXPECT_EQ(there(), "");
   EXPECT_EQ(amiss(), "app-00001 failing: port 20000 is held by nc (pid 7)");
+  for (const Duration wait : std::initializer_list<Duration>{500ms, 1s, 2s, 4s}) {
+    time_.run_for(wait);
+    EXPECT_EQ(there(), "app-00001-1");
+    replica("app-00001-1").loses_its_port();
+    replica("app-00001-1").is_gone();
+    turn();
+  }
+  EXPECT_FALSE(listener_.revisions.at("app-00001").start_failure);
 }
 
 TEST_F(ProcessFailuresTest, AReplicaWhoseFixedPortIsTakenWaitsAsAnyFailedStart) {
@@ -201,7 +222,7 @@ TEST_F(ProcessFailuresTest, AServiceThatSleepsOrServesHasNothingThatIsNotReady) 
   EXPECT_EQ(amiss(), "");
 }
 
-TEST_F(ProcessFailuresTest, WhyTheLastStartFailedStandsUntilOneIsReady) {
+TEST_F(ProcessFailuresTest, TheCauseOfTheLastFailedStartIsKeptUntilOneIsReady) {
   put(spec());
   order("app-00001", 1);
   fail_start("app-00001", 1);
@@ -214,7 +235,37 @@ TEST_F(ProcessFailuresTest, WhyTheLastStartFailedStandsUntilOneIsReady) {
   EXPECT_EQ(amiss(), "");
 }
 
-TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartStandsBesideTheOneThatServes) {
+TEST_F(ProcessFailuresTest, WhatNothingIsWantedOfIsNotAmissThoughItsLastStartFailed) {
+  put(spec());
+  order("app-00001", 1);
+  fail_start("app-00001", 3);
+  EXPECT_EQ(amiss(), "app-00001 failing: exit status 3");
+  order("app-00001", 0);
+  EXPECT_EQ(amiss(), "");
+  EXPECT_EQ(platform_.find("app")->current->last_failure()->sentence(), "exit status 3");
+}
+
+TEST_F(ProcessFailuresTest, ReplicasThatEndByThemselvesAreShownForTenMinutes) {
+  serve_by_one();
+  for (int i = 0; i < 2; ++i) {
+    time_.run_for(2s);
+    FakeReplica& only = *replicas_.begin()->second;
+    only.exits();
+    only.is_gone();
+    turn();
+    replicas_.begin()->second->becomes_ready();
+  }
+  time_.run_for(12s);
+  EXPECT_EQ(said("app-00001"), "serves 1 ready 0 starting 0 leaving");
+  EXPECT_EQ(amiss(),
+            "app-00001 restarting: 2 of its replicas ended by themselves, the last 12 s ago: "
+            "exit status 1");
+  time_.run_for(588s);
+  EXPECT_EQ(amiss(), "");
+  EXPECT_EQ(platform_.find("app")->current->ended(), 2);
+}
+
+TEST_F(ProcessFailuresTest, ARevisionThatDoesNotStartIsListedBesideTheServingOne) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
@@ -283,13 +334,7 @@ TEST_F(ProcessFailuresTest, AThrottledReplicaIsReportedOnceAndWhenItIsFree) {
 }
 
 TEST_F(ProcessFailuresTest, AReplicaThatIsNotTriedNowClaimsNoMemory) {
-  const std::filesystem::path proc = directory_.path() / "machine" / "proc";
-  std::filesystem::create_directories(proc / "self");
-  std::ofstream{proc / "self" / "mountinfo"};
-  std::ofstream{proc / "meminfo"} << "MemTotal: 8388608 kB\nMemAvailable: 1468006 kB\n"
-                                     "SwapTotal: 0 kB\nSwapFree: 0 kB\n";
-  ASSERT_FALSE(memory_.open("files:" + (directory_.path() / "machine").string(),
-                            [](const std::string&, const std::string&) {}));
+  open_machine();
   ServiceSpec large = spec("app");
   large.memory_limit = std::int64_t{1} << 30;
   put(large);
@@ -301,6 +346,40 @@ TEST_F(ProcessFailuresTest, AReplicaThatIsNotTriedNowClaimsNoMemory) {
   ASSERT_EQ(there(), "");
   EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 3}).replicas, 3);
   EXPECT_EQ(platform_.grant({"default", "web-00001"}, {.wanted = 1}).replicas, 1);
+}
+
+TEST_F(ProcessFailuresTest, WhatThereIsNoRoomForNamesTheRoomThatIsMissing) {
+  open_machine();
+  put(spec("web"));
+  order("web-00001", 1);
+  ServiceSpec large = spec("app");
+  large.memory_limit = std::int64_t{4} << 30;
+  put(large);
+  auto granted = platform_.grant({"default", "app-00001"}, {.wanted = 1});
+  EXPECT_EQ(granted.replicas, 0);
+  EXPECT_EQ(granted.patience, Duration{5s});
+  EXPECT_TRUE(amiss().starts_with("app-00001 starting: no memory: ")) << amiss();
+
+  large.memory_limit = std::int64_t{99'999} << 30;
+  put(large);
+  granted = platform_.grant({"default", "app-00002"}, {.wanted = 1});
+  EXPECT_EQ(granted.patience, Duration{0}) << "it is not worth waiting for";
+  EXPECT_EQ(granted.shortage, "it needs 99999Gi of memory, and this machine has 8.0Gi");
+  EXPECT_EQ(amiss(), "app-00002 starting: " + granted.shortage + "; lower its memory limit");
+  EXPECT_EQ(platform_.grant({"default", "app-00002"}, {.wanted = 0}).replicas, 0);
+  EXPECT_EQ(amiss(), "");
+}
+
+TEST_F(ProcessFailuresTest, AnEngineThatHasAllItsReplicasNamesThat) {
+  settings_.max_replicas = 1;
+  put(spec("web"));
+  order("web-00001", 1);
+  put(spec("app"));
+  const auto granted = platform_.grant({"default", "app-00001"}, {.wanted = 1});
+  EXPECT_EQ(granted.replicas, 0);
+  EXPECT_EQ(granted.shortage, "max-replicas (1) of this engine run already");
+  EXPECT_EQ(granted.patience, Duration{5s}) << "then its requests are refused";
+  EXPECT_EQ(amiss(), "app-00001 starting: " + granted.shortage + "; " + granted.fix);
 }
 
 // --- shutdown ---

@@ -237,13 +237,16 @@ TEST_F(ProcessPlatformTest, ANewRevisionThatCannotBeMadeThreeTimesLeavesTheOldOn
   EXPECT_EQ(events("error"), 1U);
 }
 
-TEST_F(ProcessPlatformTest, ASpecWhoseRevisionWasGivenUpIsTriedAgainWhenItIsGivenAgain) {
+TEST_F(ProcessPlatformTest, ASpecWhoseRevisionWasGivenUpIsTriedAgainUnderItsNameWhenGivenAgain) {
   serve_by_one();
   put(changed("b"));
   order("app-00002", 1);
   fail_start("app-00002", 3);
-  put(changed("b"));
-  EXPECT_EQ(said("app-00003"), "waits 0 ready 0 starting 0 leaving");
+  const auto again = platform_.put(changed("b"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, Applied::unchanged);
+  EXPECT_EQ(said("app-00002"), "waits 0 ready 0 starting 0 leaving");
+  EXPECT_EQ(platform_.kept().numbers("app").size(), 2U);
 }
 
 TEST_F(ProcessPlatformTest, TheSpecThatStillServesGivenAgainAfterAFailedOneBeginsNoRevision) {
@@ -313,7 +316,7 @@ TEST_F(ProcessPlatformTest, AReplicaOfAFixedPortWaitsForTheOneThatDrains) {
   EXPECT_EQ(there(), "app-00001-2");
 }
 
-TEST_F(ProcessPlatformTest, AServiceThatComesAgainWaitsForTheFixedPortOfItsForerunner) {
+TEST_F(ProcessPlatformTest, AServiceAddedAgainWaitsForTheFixedPortOfItsPredecessor) {
   put(on_port(spec(), 3000));
   order("app-00001", 1);
   ready({"app-00001-1"});

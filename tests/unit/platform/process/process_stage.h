@@ -35,7 +35,11 @@ class FakeReplica final : public Replica {
   FakeReplica(const FakeReplica&) = delete;
   FakeReplica& operator=(const FakeReplica&) = delete;
 
-  void start() override { ++started; }
+  /// Its program runs at once.
+  void start() override {
+    ++started;
+    owner_.on_launched(*this);
+  }
 
   void stop() override { ++stopped; }
 

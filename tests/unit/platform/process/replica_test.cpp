@@ -102,7 +102,7 @@ class ReplicaTest : public testing::Test {
   AsioLoop loop_{io_, clock_};
   boost::asio::io_context io_;
   Reaper reaper_;
-  Spawner spawner_{io_, reaper_};
+  Spawner spawner_{io_, loop_, reaper_};
   Diary diary_;
   PortAllocator ports_;
   std::unique_ptr<Replica> replica_;

@@ -30,7 +30,7 @@ TEST(RevisionNumbers, ARemovedServiceGetsTheNextNumber) {
   EXPECT_EQ(numbers.first("app", "a"), 2);
 }
 
-TEST(RevisionNumbers, ATemplateThatServesAgainKeepsItsNumberAndNoNumberComesTwice) {
+TEST(RevisionNumbers, ATemplateThatServesAgainKeepsItsNumberAndNoNumberIsUsedTwice) {
   const TemporaryDirectory directory;
   {
     RevisionNumbers numbers{directory.path()};

@@ -273,6 +273,10 @@ TEST(ServiceParser, OurAnnotationsAreChecked) {
             "f.yaml:8: `sluice.dev/port` must be a whole number from 1 to 65535, not `70000`; "
             "write such a number");
   EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/invented: x")), "accepted");
+  EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/initial-scale: '0'")), "accepted");
+  EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/target: x")),
+            "f.yaml:8: autoscaling.knative.dev/target \"x\" is not a number; accepted: a number of "
+            "0.01 or more");
   EXPECT_EQ(verdict(annotated("autoscaling.sluice.dev/burst-capacity-hysteresis: 20")), "accepted");
 }
 
@@ -283,7 +287,7 @@ TEST(ServiceParser, BrokenTextIsRefusedWithItsLine) {
             "f.yaml:8: `args` contains a NUL byte; remove it");
   EXPECT_EQ(verdict("a: b\nc: \xE4\n"), "f.yaml:2: not UTF-8; save the file as UTF-8");
   EXPECT_EQ(verdict("a: [b\n").substr(0, 9), "f.yaml:2:");
-  EXPECT_EQ(verdict("name: a\nname: b\n").substr(0, 26), "f.yaml:2: `name` stands tw");
+  EXPECT_EQ(verdict("{name: a, name: b}\n").substr(0, 26), "f.yaml:1: `name` is set tw");
   EXPECT_EQ(verdict(""), "f.yaml:1: no service in it; write a serving.knative.dev/v1 Service");
   EXPECT_EQ(verdict(std::string((5 << 20), ' ')),
             "f.yaml is larger than 4 MiB; split it into several files");
@@ -368,6 +372,16 @@ TEST(EngineSettings, UnknownAndWrongKeysAreNamed) {
   EXPECT_EQ(first("limits: {header-bytes: 100}\n"),
             "c.yaml:1: `header-bytes` is `100`; use 1Ki to 16Mi");
   EXPECT_EQ(first("queue: {bytes: many}\n").substr(0, 24), "c.yaml:1: `bytes`: `many");
+  const auto all = parse_engine_settings(
+                       "http: 127.0.0.1:x\nmax-replicas: 0\ndashboard:\n  hosts: [':::bad']\n"
+                       "max-replica: 5\n",
+                       "c.yaml")
+                       .error();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].text(), "c.yaml:1: `http` is not an address; write it like 127.0.0.1:8080");
+  EXPECT_TRUE(all[1].what.starts_with("c.yaml:2: `max-replicas`"));
+  EXPECT_TRUE(all[2].what.starts_with("c.yaml:4: `:::bad` is not a host"));
+  EXPECT_TRUE(all[3].what.starts_with("c.yaml:5: unknown key `max-replica`"));
 }
 
 TEST(EngineSettings, OpenTheDashboardByName) {

@@ -11,12 +11,12 @@ constexpr TimePoint kBegin{1000s};
 
 TEST(StartPace, AFewStartAtATimeAndThoseThatAreReadyMakeRoom) {
   StartPace pace{2};
-  EXPECT_EQ(pace.room(kBegin), 2);
+  EXPECT_EQ(pace.room("c", kBegin), 2);
   pace.started("a-1", kBegin);
   pace.started("b-1", kBegin);
-  EXPECT_EQ(pace.room(kBegin), 0);
+  EXPECT_EQ(pace.room("c", kBegin), 0);
   pace.settled("a-1");
-  EXPECT_EQ(pace.room(kBegin), 1);
+  EXPECT_EQ(pace.room("c", kBegin), 1);
 }
 
 TEST(StartPace, AStartThatLastsHoldsUpNoOtherForLong) {
@@ -48,6 +48,22 @@ TEST(StartPace, TurnsComeInTheOrderOfTheLine) {
   EXPECT_FALSE(pace.waits("a"));
   pace.leave("b");
   EXPECT_EQ(pace.next(kBegin), std::nullopt);
+}
+
+TEST(StartPace, APlaceIsForTheFirstInTheLineAndForNoneThatComesLater) {
+  StartPace pace{2};
+  pace.wait("a", false);
+  pace.wait("b", false);
+  EXPECT_EQ(pace.room("c", kBegin), 0);
+  EXPECT_EQ(pace.room("b", kBegin), 0);
+  EXPECT_EQ(pace.next(kBegin), "a");
+  EXPECT_EQ(pace.room("a", kBegin), 2);
+  pace.started("a-1", kBegin);
+  EXPECT_EQ(pace.next(kBegin), "b");
+  EXPECT_EQ(pace.room("a", kBegin), 1) << "none is left in the line";
+  pace.wait("c", false);
+  EXPECT_EQ(pace.room("a", kBegin), 0) << "its turn is over";
+  EXPECT_EQ(pace.room("b", kBegin), 1);
 }
 
 TEST(StartPace, WhatARequestWaitsForIsFirstAndNeedsNoRoom) {

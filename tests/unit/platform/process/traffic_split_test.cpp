@@ -189,6 +189,40 @@ TEST_F(TrafficSplit, ARevisionThatDoesNotStartGetsNoRequestsItDidNotHave) {
   EXPECT_EQ(answers("app-00001"), "app.localhost");
 }
 
+TEST_F(TrafficSplit, ARevisionThatDidNotStartIsReportedWhateverTrafficIsChosen) {
+  serve_by_one();
+  put(changed("b"));
+  order("app-00002", 1);
+  fail_start("app-00002", 3);
+  choose(all_to("app-00001"));
+  EXPECT_EQ(amiss(), "app-00002 given_up: exit status 3");
+  const auto refused = platform_.choose_traffic("app", all_to("app-00009"));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->fix, "name @latest or app-00001, app-00002");
+  put(changed("b"));
+  turn();
+  EXPECT_EQ(listener_.revisions.at("app-00002").initial, 1) << "it is tried again";
+  EXPECT_EQ(answers("app-00001"), "app.localhost");
+}
+
+TEST_F(TrafficSplit, ThoseThatServeBesideARevisionAreThoseOfTheTraffic) {
+  using Names = std::vector<std::string>;
+  roll_over();
+  choose(all_to("app-00001"));
+  ServiceSpec next = changed("c");
+  next.template_annotations[kMinScale] = "1";
+  put(next);
+  turn();
+  const ProcessService& service = *platform_.find("app");
+  EXPECT_EQ(service.serving_beside("app-00003"), Names{"app-00001"})
+      << "asleep, and not app-00002, which is ready and has no requests";
+  EXPECT_EQ(service.serving_beside("app-00001"), Names{});
+  choose({{.revision = "app-00001", .percent = 90}, {.percent = 10}});
+  EXPECT_EQ(service.serving_beside("app-00003"), (Names{"app-00002", "app-00001"}));
+  order("app-00001", 1);
+  EXPECT_EQ(service.serving_beside("app-00003"), Names{"app-00002"});
+}
+
 TEST_F(TrafficSplit, ANameThatIsNotKeptChangesNothing) {
   roll_over();
   const auto refused = platform_.choose_traffic("app", all_to("app-00009"));
@@ -240,7 +274,7 @@ TEST_F(TrafficSplit, RevisionsOnOneFixedPortDoNotShare) {
   EXPECT_EQ(listener_.revisions.at("app-00001").chosen, std::nullopt);
 }
 
-TEST_F(TrafficSplit, UnusedRevisionsBeyondTenAreForgottenAndThoseWithTrafficAreNot) {
+TEST_F(TrafficSplit, UnusedRevisionsBeyondTenAreDroppedAndThoseWithTrafficAreKept) {
   put(spec());
   choose({{.percent = 100}, {.revision = "app-00001", .tag = "first"}});
   for (int i = 0; i < 13; ++i) {

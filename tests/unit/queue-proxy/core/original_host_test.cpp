@@ -12,10 +12,10 @@ bool trusted(OriginalHostFrom from, const std::string& host, const std::string& 
   fields.add("Host", host);
   fields.add("K-Original-Host", "other.example");
   if (!proxy_request.empty()) fields.add("K-Proxy-Request", proxy_request);
-  return OriginalHostRule{from, "shop", "team"}.believes(fields);
+  return OriginalHostRule{from, "shop", "team"}.trusts(fields);
 }
 
-TEST(OriginalHost, IsTrustedBehindAnIngressWhateverElseCame) {
+TEST(OriginalHost, IsTrustedBehindAnIngressWhateverElseIsSent) {
   EXPECT_TRUE(trusted(OriginalHostFrom::ingress, "shop.example", ""));
   EXPECT_TRUE(trusted(OriginalHostFrom::ingress, "10.0.0.7:8012", "activator"));
 }

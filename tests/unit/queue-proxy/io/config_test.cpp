@@ -183,7 +183,7 @@ TEST(Config, WritesTheNodesAddressesAsPeersAreWritten) {
   EXPECT_TRUE(with("SLUICE_NODE_ADDRESS", "")->node_addresses.empty());
 }
 
-TEST(Config, LetsThePodItselfAndItsNodeStartADrain) {
+TEST(Config, ThePodItselfAndItsNodeMayStartADrain) {
   using Addresses = std::vector<std::string>;
   auto variables = usual();
   variables["SERVING_POD_IP"] = "FD00:0::5";

@@ -229,7 +229,7 @@ TEST(Decider, CreatedWithoutACountStartsCalmAndHoldsNothing) {
             "bound:scale_down_rate");
 }
 
-TEST(Decider, LoadThatGrowsByAPodEachTickLetsPanicEnd) {
+TEST(Decider, PanicEndsWhileLoadGrowsByAPodEachTick) {
   Timeline line{target(10)};
   EXPECT_EQ(line.ready(2).see(0, 40, 40), "0s panic 4 of 4..4 in 1..2000 ebc -51 bound:none");
 

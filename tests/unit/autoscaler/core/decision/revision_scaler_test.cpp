@@ -213,7 +213,7 @@ TEST(RevisionScaler, WakeByHandHoldsOneReplicaForAStableWindow) {
             "74s inactive want 0 ready 1: no requests yet\n");
 }
 
-TEST(RevisionScaler, LiveBoundsAreForgottenByTheNextUpdate) {
+TEST(RevisionScaler, LiveBoundsEndWithTheNextUpdate) {
   RevisionWorld world{command_form()};
   world.until(10);
   world.lines();

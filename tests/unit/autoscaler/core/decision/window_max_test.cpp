@@ -23,7 +23,7 @@ TEST(WindowMax, KeepsTheLargerOfOneSlot) {
   EXPECT_EQ(window.current(), 6);
 }
 
-TEST(WindowMax, ForgetsEverythingAfterALongGap) {
+TEST(WindowMax, HasOnlyTheNewestValueAfterALongGap) {
   WindowMax window{seconds{10}};
 
   window.record(at(0), 6);
@@ -60,7 +60,7 @@ TEST(WindowMax, CountsAStepBackForTheNewestSlot) {
   EXPECT_EQ(window.current(), 7);
 }
 
-TEST(WindowMax, LongestDurationNeverForgets) {
+TEST(WindowMax, LongestDurationKeepsTheFirstValue) {
   WindowMax window{Duration::max()};
 
   window.record(at(0), 6);

@@ -77,7 +77,7 @@ TEST_F(NodeBookTest, KeepsAGrantReservedUntilItHasSettled) {
   EXPECT_EQ(granted(kOther, 2, 1), 2);
 }
 
-TEST_F(NodeBookTest, FreesGrantsOfUnwantedReplicasAndForgottenRevisions) {
+TEST_F(NodeBookTest, FreesGrantsOfUnwantedReplicasAndDroppedRevisions) {
   hear(report("n1", 200 * kMiB));
   EXPECT_EQ(granted(kApp, 2), 2);
   EXPECT_EQ(granted(kOther, 2), 0);
@@ -87,7 +87,7 @@ TEST_F(NodeBookTest, FreesGrantsOfUnwantedReplicasAndForgottenRevisions) {
   EXPECT_EQ(granted(kOther, 2, 1), 2);
 }
 
-TEST_F(NodeBookTest, TakesNothingBackWhenTheGateShuts) {
+TEST_F(NodeBookTest, KeepsGrantedReplicasWhenTheGateCloses) {
   hear(report("n1", 0));
   EXPECT_EQ(granted(kApp, 5, 3, 0), 3);
   EXPECT_EQ(granted(kApp, 2, 2, 0), 2);
@@ -170,7 +170,7 @@ TEST_F(NodeBookTest, CountsASilentNodeAsOneWithoutAnAgent) {
   EXPECT_TRUE(book_.throttled("default", "app-1", ""));
 }
 
-TEST_F(NodeBookTest, ForgetsANodeThatWasReplaced) {
+TEST_F(NodeBookTest, DropsANodeThatWasReplaced) {
   hear(report("n1", 0));
   (void)book_.look(kStart + NodeBook::kSilence);
   (void)book_.look(kStart + NodeBook::kForgotten - seconds{1});

@@ -59,7 +59,7 @@ TEST_F(Notes, RefusalsBeyondTheLimitAreOnlyCountedUntilOldOnesExpire) {
   EXPECT_EQ(notes_.size(), 2U);
 }
 
-TEST_F(Notes, AFloodOfPeersIsForgottenAnHourLater) {
+TEST_F(Notes, AFloodOfPeersIsDroppedAnHourLater) {
   fill(minutes{0});
   EXPECT_EQ(note("other", minutes{1}), 0U);
   fill(minutes{61});

@@ -156,7 +156,7 @@ TEST(Removals, TerminatingPodsCountAsGone) {
   EXPECT_EQ(shown(removals, pods), "b []");
 }
 
-TEST(Removals, APodThatIsGoneIsForgotten) {
+TEST(Removals, AGonePodIsDropped) {
   Removals removals;
   removals.plan(std::vector{pod("a", 1), pod("b", 2)}, 1);
   removals.told(5);

@@ -199,7 +199,7 @@ TEST_F(PodAutoscalerPlanTest, ADesiredZeroIsNotWrittenWhileItActivates) {
   EXPECT_EQ(plan_status(sight(), kNow).desired, 3);
 }
 
-TEST_F(PodAutoscalerPlanTest, InactiveWantsNothingThoughTheLastPodStillRuns) {
+TEST_F(PodAutoscalerPlanTest, InactiveDesiresZeroWhileTheLastPodStillRuns) {
   order_.report.activity = Activity::inactive;
   EXPECT_EQ(conditions(),
             "Active=False/NoTraffic Ready=False/NoTraffic SKSReady=True "

@@ -257,7 +257,7 @@ TEST_F(KnativePlatformTest, AServerlessServiceOfAnotherOwnerIsNeitherMadeNorCorr
   EXPECT_FALSE(cluster.writes.contains(std::string{kServerless} + "/web-00001"));
 }
 
-TEST_F(KnativePlatformTest, ARevisionWhosePodAutoscalerIsDeletedIsForgotten) {
+TEST_F(KnativePlatformTest, ARevisionIsDroppedWithItsPodAutoscaler) {
   start();
   ASSERT_TRUE(told());
   tell("DELETED");

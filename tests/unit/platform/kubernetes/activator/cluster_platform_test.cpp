@@ -138,7 +138,7 @@ TEST_F(ClusterPlatformTest, ItStartsOnceKnativesRevisionsAreListed) {
   start();
   ASSERT_TRUE(run_until(io_, [&] {
     return platform_->watches().open == 6 &&
-           platform_->waiting() == std::string{kRevisions} + ": not told yet";
+           platform_->waiting() == std::string{kRevisions} + ": no answer yet";
   }));
   io_.poll();
   EXPECT_FALSE(begun_);
@@ -156,7 +156,7 @@ TEST_F(ClusterPlatformTest, ItStartsOnceThePresenceOfKnativeIsKnown) {
   ASSERT_TRUE(run_until(io_, [&] {
     const std::string waiting = platform_->waiting();
     return begun_ ||
-           (waiting.starts_with("serving.knative.dev: ") && !waiting.ends_with("not told yet"));
+           (waiting.starts_with("serving.knative.dev: ") && !waiting.ends_with("no answer yet"));
   }));
   io_.poll();
   EXPECT_FALSE(begun_);
@@ -212,7 +212,7 @@ TEST_F(ClusterPlatformTest, ItStartsOnceTheReleaseIsKnown) {
   start();
 
   EXPECT_TRUE(run_until(
-      io_, [&] { return platform_->waiting() == "the version of Knative: not told yet"; }));
+      io_, [&] { return platform_->waiting() == "the version of Knative: no answer yet"; }));
   EXPECT_FALSE(begun_);
 }
 

@@ -134,7 +134,7 @@ TEST(ClusterView, RequiresEveryLabelOfASelector) {
   EXPECT_EQ(story.changes(), "shop/cart 10.0.0.2:8012");
 }
 
-TEST(ClusterView, LetsAnEmptySelectorMatchNoPod) {
+TEST(ClusterView, AnEmptySelectorMatchesNoPod) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", {}, "shop/cart");
 
@@ -153,7 +153,7 @@ TEST(ClusterView, GivesAPodToEveryScalerThatSelectsIt) {
   EXPECT_EQ(story.changes(), "shop/a 10.0.0.1:8012; shop/b 10.0.0.1:8012");
 }
 
-TEST(ClusterView, ForgetsADeletedScalerAndFindsItsPodsWhenItReturns) {
+TEST(ClusterView, DropsADeletedScalerAndFindsItsPodsWhenItReturns) {
   ClusterStory story;
   story.scaler("shop/cart").service("shop/cart-private", kCart, "shop/cart");
   story.pod("shop/one", kCart, "10.0.0.1");
@@ -241,7 +241,7 @@ TEST(ClusterView, EmptiesARevisionOfKnativesWhoseSlicesAreGone) {
   EXPECT_EQ(story.changes(), "shop/cart-1");
 }
 
-TEST(ClusterView, LetsARequestScalerWinOverARevisionOfTheSameName) {
+TEST(ClusterView, ARequestScalerWinsOverARevisionOfTheSameName) {
   ClusterStory story;
   story.view.set_knative(ClusterStory::id("shop/cart"), {.port = 0});
   story.scaler("shop/cart", {.port = 20'000});
@@ -358,7 +358,7 @@ TEST(ClusterView, CountsNoActivatorThatHasLeftThoughASliceStillNamesIt) {
   EXPECT_EQ(story.changes(), "shop/cart @10.1.0.2; @10.1.0.2:8012");
 }
 
-TEST(ClusterView, ForgetsTheActivatorsOfAPublicSliceThatIsGone) {
+TEST(ClusterView, DropsTheActivatorsOfADeletedPublicSlice) {
   ClusterStory story;
   story.scaler("shop/cart");
   story.view.set_activator_slice(ClusterStory::key("sluice-system/a1"),

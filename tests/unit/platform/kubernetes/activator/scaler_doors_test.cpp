@@ -2,6 +2,7 @@
 
 #include "platform/kubernetes/activator/io/scaler_doors.h"
 
+#include "common/kube/request_scaler.h"
 #include "common/loop/asio_loop.h"
 #include "tests/unit/activator/idle_front.h"
 #include "tests/unit/common/net/stage.h"
@@ -42,7 +43,7 @@ class ScalerDoorsTest : public ::testing::Test {
  protected:
   // A free port of the range.
   std::uint16_t free_port() {
-    while (next_port_ <= kScalerPortMost) {
+    while (next_port_ <= kube::kActivatorPortLast) {
       const std::uint16_t port = next_port_++;
       boost::asio::ip::tcp::acceptor probe{io_};
       boost::system::error_code ec;
@@ -119,7 +120,7 @@ class ScalerDoorsTest : public ::testing::Test {
                      log_,
                      {.host = "127.0.0.1", .limits = limits()}};
   std::uint16_t next_port_ =
-      static_cast<std::uint16_t>(kScalerPortLeast + (::getpid() * 37) % 9000);
+      static_cast<std::uint16_t>(kube::kActivatorPortFirst + (::getpid() * 37) % 9000);
 };
 
 TEST_F(ScalerDoorsTest, ServesARequestByThePortWhateverItsHost) {
@@ -250,7 +251,7 @@ TEST_F(ScalerDoorsTest, AnswersThatARevisionIsGoneOnAConnectionThatIsStillOpen) 
   EXPECT_EQ(doors_.open(), 0U);
 }
 
-TEST_F(ScalerDoorsTest, LetsARequestThatRunsEndWhenItsDoorIsClosed) {
+TEST_F(ScalerDoorsTest, ARunningRequestFinishesAfterItsDoorIsClosed) {
   pod_.play({{""}});
   give_pod(add(kCart), pod_);
   Client client{at(open(kCart))};

@@ -1,5 +1,7 @@
 #include "platform/kubernetes/core/activator_ports.h"
 
+#include "common/kube/request_scaler.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -24,8 +26,8 @@ TEST(ActivatorPorts, AScalerWithoutOneGetsTheSameOneEachTime) {
   ActivatorPorts second;
 
   EXPECT_EQ(first.port_of(kA), second.port_of(kA));
-  EXPECT_GE(*first.port_of(kA), ActivatorPorts::kFirst);
-  EXPECT_LE(*first.port_of(kA), ActivatorPorts::kLast);
+  EXPECT_GE(*first.port_of(kA), kube::kActivatorPortFirst);
+  EXPECT_LE(*first.port_of(kA), kube::kActivatorPortLast);
 }
 
 TEST(ActivatorPorts, OfTwoScalersWithOnePortTheFirstByNameKeepsItInAnyOrder) {
@@ -46,7 +48,7 @@ TEST(ActivatorPorts, OfTwoScalersWithOnePortTheFirstByNameKeepsItInAnyOrder) {
 TEST(ActivatorPorts, AStatusOutsideTheRangeCountsAsNone) {
   ActivatorPorts ports;
   EXPECT_EQ(ports.told(kA, 80), std::nullopt);
-  EXPECT_GE(*ports.port_of(kA), ActivatorPorts::kFirst);
+  EXPECT_GE(*ports.port_of(kA), kube::kActivatorPortFirst);
 }
 
 TEST(ActivatorPorts, AllAreDifferentUntilNoneIsLeft) {
@@ -60,6 +62,14 @@ TEST(ActivatorPorts, AllAreDifferentUntilNoneIsLeft) {
   EXPECT_EQ(ports.port_of(kA), std::nullopt);
   ports.forget({"shop", "77"});
   EXPECT_TRUE(ports.port_of(kA).has_value());
+}
+
+TEST(ActivatorPorts, AnActivatorPortLiesInTheRangeOfScalers) {
+  EXPECT_TRUE(kube::is_activator_port(20'000));
+  EXPECT_TRUE(kube::is_activator_port(29'999));
+  EXPECT_FALSE(kube::is_activator_port(8012));
+  EXPECT_FALSE(kube::is_activator_port(30'000));
+  EXPECT_FALSE(kube::is_activator_port(0));
 }
 
 }  // namespace

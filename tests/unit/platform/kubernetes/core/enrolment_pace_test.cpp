@@ -84,7 +84,7 @@ TEST_F(Pace, AllTogetherCallTheApiServerNoFasterThanTheirPace) {
   EXPECT_GE(asked, static_cast<int>(10 * EnrolmentPace::kPerSecond));
 }
 
-TEST_F(Pace, RemembersALimitedNumberOfAddressesAndForgetsTheLeastRecent) {
+TEST_F(Pace, KeepsALimitedNumberOfAddressesAndDropsTheLeastRecent) {
   EXPECT_TRUE(asks("first", Verdict::stranger));
   for (std::size_t each = 0; each <= EnrolmentPace::kPeersMax; ++each) {
     now += seconds{1};

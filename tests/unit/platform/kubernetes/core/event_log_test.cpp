@@ -45,7 +45,7 @@ TEST(EventLog, RepeatedEventsOfAScalerAreOneWithACountAndTheLastMessage) {
   EXPECT_EQ(told->last, kStart + seconds{3});
 }
 
-TEST(EventLog, TheOldestIsForgottenWhenThereAreTooMany) {
+TEST(EventLog, TheOldestIsDroppedWhenThereAreTooMany) {
   EventLog log;
   for (std::size_t i = 0; i <= EventLog::kWaitingMax; ++i) {
     log.add(event(std::to_string(i), "ScaledUp"), kStart);

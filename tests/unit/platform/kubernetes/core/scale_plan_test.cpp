@@ -67,7 +67,7 @@ TEST(ScalePlan, PodsWithoutASidecarAreNeverLoweredAway) {
   EXPECT_EQ(plan_replicas(workload(3, 3), {}, order(0)).replicas, std::nullopt);
 }
 
-TEST(ScalePlan, WhenAllPodsGoNoneNeedsACost) {
+TEST(ScalePlan, WhenAllPodsAreRemovedNoneNeedsACost) {
   const ScalePlan plan = plan_replicas(workload(2, 2), {{"a"}, {"b"}}, order(0, {{"a"}, {"b"}}));
   EXPECT_EQ(plan.replicas, 0);
   EXPECT_TRUE(plan.costs.empty());

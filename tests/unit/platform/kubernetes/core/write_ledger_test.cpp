@@ -53,7 +53,7 @@ TEST(WriteLedger, AWriteIsUnseenUntilItShowsOrItsTimeIsOver) {
   EXPECT_FALSE(ledger.unseen("a", kStart));
 }
 
-TEST(WriteLedger, AFailureIsForgotten) {
+TEST(WriteLedger, AFailureIsDropped) {
   WriteLedger ledger;
   ledger.sent("a", "1");
   ledger.answered("a", false, kStart);

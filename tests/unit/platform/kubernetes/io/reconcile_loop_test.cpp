@@ -64,7 +64,7 @@ TEST_F(ReconcileLoopTest, AFailureIsReconciledAgainAfterItsWait) {
   EXPECT_EQ(done_.back(), "look r1");
 }
 
-TEST_F(ReconcileLoopTest, AForgottenRevisionIsNotReconciled) {
+TEST_F(ReconcileLoopTest, ADroppedRevisionIsNotReconciled) {
   loop_.add(id(1));
   loop_.forget(id(1));
   pass(seconds{1});

@@ -55,11 +55,21 @@ TEST(AwaitReady, AnotherPortIsWaitedForTenSeconds) {
   EXPECT_EQ(readiness_of(elsewhere, 10s), Readiness::failed);
 }
 
+TEST(AwaitReady, WhatNoRoomWillEverDoForIsNotWaitedFor) {
+  EXPECT_EQ(readiness_of(amiss(status(0, 1, "starting"), "app-00001", "starting", "no_room"), 50s),
+            Readiness::waiting);
+  EXPECT_EQ(readiness_of(amiss(status(0, 1, "starting"), "app-00001", "starting", "too_large"), 0s),
+            Readiness::failed);
+}
+
 TEST(AwaitReady, TheNewestRevisionCountsThoughAnOlderOneServes) {
   EXPECT_EQ(readiness_of(amiss(status(1, 1, "awake"), "app-00002", "starting", "starting"), 1s),
             Readiness::waiting);
   EXPECT_EQ(readiness_of(amiss(status(1, 1, "awake"), "app-00002", "given_up", "exited"), 1s),
             Readiness::failed);
+  const json both = amiss(amiss(status(0, 1, "failing"), "app-00002", "starting", "starting"),
+                          "app-00001", "failing", "exited");
+  EXPECT_EQ(readiness_of(both, 1s), Readiness::waiting) << "that the one before it fails is old";
 }
 
 TEST(AwaitReady, TheTextNamesTheCauseAndWhereTheOutputIs) {

@@ -149,6 +149,45 @@ TEST(Verbs, TheVersionIsPrintedByFlagsToo) {
   }
 }
 
+TEST(Verbs, AWrongFlagIsNamedWithItsValueAndWhatTheVerbTakes) {
+  const std::pair<Arguments, std::string> lines[] = {
+      {{"apply", "--nonsense"}, "unknown flag --nonsense; see: sluice apply --help"},
+      {{"get", "--outptu", "json"}, "unknown flag --outptu; did you mean --output?"},
+      {{"apply", "app.yaml"},
+       "unexpected argument app.yaml; a file goes after -f: sluice apply -f app.yaml"},
+      {{"explain"}, "SERVICE is required; see: sluice explain --help"},
+      {{"get", "-o"}, "-o: the value is missing; give -o table|wide|json|yaml"},
+      {{"logs", "a", "--since", "--follow"},
+       "--since: the value is missing; give --since DUR|TIME"},
+      {{"load", "http://a", "--rate"}, "--rate: the value is missing; give --rate FLOAT"},
+      {{"get", "-o", "xml"},
+       "--output: xml is none of table, wide, json, yaml; see: sluice get --help"},
+      {{"completion", "csh"},
+       "SHELL: csh is none of bash, zsh, fish; see: sluice completion --help"},
+      {{"logs", "a", "--tail", "-1"},
+       "--tail: -1 is not a number from 0 to 10000; see: sluice logs --help"},
+      {{"load", "http://a", "--rate", "x"}, "--rate: x is not a number; see: sluice load --help"},
+      {{"load", "a", "b"}, "unexpected argument b; see: sluice load --help"},
+      {{"apply", "-f", "x", "--dry-run=maybe"},
+       "--dry-run takes no value; see: sluice apply --help"},
+      {{"wake", "a", "--timeout", "1s", "--timeout", "2s"},
+       "--timeout is given more than once; see: sluice wake --help"},
+      {{"explain", "a", "--at", "noon"},
+       "--at: noon is neither an age such as 10m nor a time such as 14:03 or 2026-11-20T14:03:12Z"},
+      {{"get", "--engine"}, "--engine: the value is missing; give --engine NAME"},
+      {{"--server"}, "--server: the value is missing; give --server URL"},
+      {{"get", "--server", "http://a"}, "--server stands before the verb: sluice --server URL get"},
+      {{"--engine", "a", "get"},
+       "unknown flag --engine before the verb; flags of a verb stand after it; see: sluice --help"},
+      {{"-x"}, "unknown flag -x before the verb; did you mean -v?"},
+      {{"fooo"}, "unknown verb fooo; see: sluice --help"}};
+  Line line;
+  for (const auto& [args, told] : lines) {
+    EXPECT_EQ(line.run(args), 2) << told;
+    EXPECT_EQ(line.err(), told + "\n");
+  }
+}
+
 class Config : public testing::Test {
  protected:
   std::string file(const std::string& text) {

@@ -25,7 +25,7 @@ TEST(ByHandle, FindsEachRevisionByItsHandle) {
   EXPECT_EQ(book.find(handle(2, 999)), second.get());
 }
 
-TEST(ByHandle, FindsNothingByAHandleThatNeverEntered) {
+TEST(ByHandle, FindsNothingByAnUnknownHandle) {
   ByHandle<int> book;
   const auto one = std::make_shared<int>(1);
   EXPECT_EQ(book.find(handle(1, 0)), nullptr);
@@ -35,7 +35,7 @@ TEST(ByHandle, FindsNothingByAHandleThatNeverEntered) {
   EXPECT_EQ(book.find(handle(0, 2)), nullptr);
 }
 
-TEST(ByHandle, FindsNothingByAHandleThatLeft) {
+TEST(ByHandle, FindsNothingByARemovedHandle) {
   ByHandle<int> book;
   const auto one = std::make_shared<int>(1);
   book.enter(handle(1, 0), one);
@@ -55,7 +55,7 @@ TEST(ByHandle, DistinguishesTwoRevisionsOfOnePlace) {
   EXPECT_EQ(book.find(handle(2, 0)), next.get());
 }
 
-TEST(ByHandle, KeepsAnItemThatItsOwnerHasForgottenUntilItsLastRevisionLeaves) {
+TEST(ByHandle, KeepsAnItemThatItsOwnerHasDroppedUntilItsLastRevisionLeaves) {
   ByHandle<int> book;
   auto service = std::make_shared<int>(1);
   const std::weak_ptr<int> there = service;

@@ -22,7 +22,7 @@ TEST(Callers, AreNamedBusiestFirst) {
   EXPECT_EQ(seen[1].count, 1);
 }
 
-TEST(Callers, AreForgottenWithTheMinute) {
+TEST(Callers, AreDroppedWithTheMinute) {
   Callers callers;
   callers.record("10.0.0.1", "GET", "/a", kStart);
 

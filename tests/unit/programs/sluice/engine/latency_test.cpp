@@ -35,7 +35,7 @@ TEST(LatencyWindow, TakesExtremes) {
   EXPECT_GT(window.quantile_ms(1.0, kStart), 1000);
 }
 
-TEST(LatencyWindow, ForgetsAfterAMinuteAtMost) {
+TEST(LatencyWindow, CountsARequestForAMinuteAtMost) {
   LatencyWindow window;
   window.record(10ms, kStart);
 

@@ -44,7 +44,11 @@ TEST_F(SpecFileEdit, ReplacesOneDocumentAsItWasWritten) {
   write("# all\n" + one + "---\n" + two);
   const std::string next = document("one", "{command: [a], args: [x]}  # more");
   EXPECT_EQ(edit("\n\n" + next, directory_.path()), "");
-  EXPECT_EQ(text(), next + "---\n" + two);
+  EXPECT_EQ(text(), "# all\n" + next + "---\n" + two);
+  const std::string other = "# b\n" + document("two", "command: [c]");
+  write(one + "---\n# a\n\n" + two);
+  EXPECT_EQ(edit(other, directory_.path()), "");
+  EXPECT_EQ(text(), one + "---\n" + other);
 }
 
 TEST_F(SpecFileEdit, RefusesADocumentThatMeansAnotherSpecInTheFile) {

@@ -79,6 +79,12 @@ TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
             "(4)\n");
 }
 
+TEST(Explain, AServiceWithoutADecisionHasNoNumbers) {
+  json first = decision();
+  first["time"] = "1970-01-01T00:00:00Z";
+  EXPECT_EQ(explain_text(first), "app  nothing is decided yet, revision app-00001\n");
+}
+
 // What stands behind the number of the row of limits.
 std::string limits_remark(const json& explained) {
   const std::string text = explain_text(explained);
@@ -95,6 +101,14 @@ TEST(Explain, NamesAManualChangeOfTheNumber) {
   EXPECT_EQ(limits_remark(woken), "-> 1     by hand");
   woken["bound_by"] = "min_scale";
   EXPECT_EQ(limits_remark(woken), "-> 1     by min-scale");
+}
+
+TEST(Explain, IsShortBeforeTheFirstDecision) {
+  EXPECT_EQ(explain_text({{"service", "app"},
+                          {"time", "1970-01-01T00:00:00Z"},
+                          {"revision", "app-00001"},
+                          {"why", "no requests yet"}}),
+            "app  nothing was decided yet, revision app-00001: no requests yet\n");
 }
 
 TEST(Explain, OmitsAnUnknownRule) {
@@ -131,6 +145,14 @@ TEST(Top, LeavesTheLessImportantColumnsOutOfANarrowTable) {
   EXPECT_EQ(top_text(top_rows(json::array({asleep})), 34),
             "SERVICE         READY/WANT  STATE\n"
             "a-service-wit…  7/7         asleep\n");
+  EXPECT_EQ(top_text(top_rows(json::array({asleep})), 60),
+            "SERVICE         READY/WANT  RPS  QUEUE  STATE   WHY\n"
+            "a-service-wit…  7/7         312  0      asleep  no requests…\n");
+  asleep["engine"] = "a-long-engine";
+  EXPECT_EQ(top_text(top_rows(json::array({asleep})), 34),
+            "ENGINE  SERVI…  READY/WANT  STATE\n"
+            "a-lon…  a-ser…  7/7         asleep\n");
+  asleep.erase("engine");
   asleep["why"] = "no memory: 212 MiB free, needs 256 MiB";
   asleep["name"] = "app";
   for (std::size_t columns = 27; columns < 140; ++columns) {
@@ -140,7 +162,7 @@ TEST(Top, LeavesTheLessImportantColumnsOutOfANarrowTable) {
   }
 }
 
-TEST(Fields, WhatRoundsToNothingHasNoSign) {
+TEST(Fields, ANumberThatRoundsToZeroHasNoSign) {
   EXPECT_EQ(one_decimal(-0.0), "0.0");
   EXPECT_EQ(one_decimal(-0.04), "0.0");
   EXPECT_EQ(one_decimal(-1e-17), "0.0");
@@ -226,14 +248,30 @@ TEST(EventLines, ShowTheCauseOfAnEndInPlaceOfItsStatus) {
       "(Killed)\n");
 }
 
-TEST(NotReady, ARevisionThatWasGivenUpStandsBesideTheOneThatServes) {
+TEST(NotReady, ARevisionThatWasGivenUpIsListedBesideTheServingOne) {
   const json service = json::parse(
       R"({"name":"app","revision":"app-00001","ready":1,"why":"load","not_ready":[
           {"revision":"app-00002","state":"given_up","why":"it ended with exit code 3",
-           "serving":"app-00001"}]})");
+           "serving":["app-00001"]}]})");
   const std::string line = "app-00002 did not start: it ended with exit code 3; app-00001 serves";
   EXPECT_EQ(not_ready_lines(service), std::vector<std::string>{line});
   EXPECT_EQ(why_text(service), line);
+}
+
+TEST(NotReady, ARevisionWhoseReplicasDoNotStayIsNamedThoughItIsAwake) {
+  const json service = json::parse(
+      R"({"name":"app","revision":"app-00001","ready":1,"why":"load","not_ready":[
+          {"revision":"app-00001","state":"restarting","why":"1 of its replicas ended"}]})");
+  EXPECT_EQ(not_ready_lines(service),
+            std::vector<std::string>{"app-00001 restarts: 1 of its replicas ended"});
+  EXPECT_EQ(why_text(service), "1 of its replicas ended");
+}
+
+TEST(NotReady, AllThatServeInItsPlaceAreNamed) {
+  EXPECT_EQ(serving_text(json{{"serving", {"a-00001"}}}), "a-00001 serves");
+  EXPECT_EQ(serving_text(json{{"serving", {"a-00001", "a-00002", "a-00003"}}}),
+            "a-00001, a-00002 and a-00003 serve");
+  EXPECT_EQ(serving_text(json::object()), "");
 }
 
 TEST(NotReady, TheOnlyRevisionHasItsCauseAsTheReason) {
@@ -333,6 +371,26 @@ TEST(LiveView, AsksBeforeItEndsServices) {
   EXPECT_EQ(live.frame({}).back(), "q quit   e explain   l output   arrows choose");
   EXPECT_FALSE(live.on_keys("y"));
   EXPECT_TRUE(live.on_keys("qy"));
+}
+
+TEST(Services, HaveTheirShareOfTheRequestsWhereTheyAreDivided) {
+  const json latest = {
+      {"name", "app"},    {"url", "http://app.localhost"},
+      {"ready", 1},       {"desired", 1},
+      {"state", "awake"}, {"revision", "app-00002"},
+      {"percent", 100},   {"replicas", {{{"id", "app-00002-1"}, {"memory_bytes", 0}}}}};
+  json older = latest;
+  older["name"] = older["revision"] = "app-00001";
+  older["percent"] = 0;
+
+  EXPECT_EQ(get_text(json::array({latest}), false),
+            "NAME  URL                   READY/WANT  STATE  REVISION\n"
+            "app   http://app.localhost  1/1         awake  app-00002\n");
+  EXPECT_EQ(get_text(json::array({latest, older}), false),
+            "NAME       URL                   READY/WANT  STATE  REVISION   TRAFFIC\n"
+            "app        http://app.localhost  1/1         awake  app-00002  100 %\n"
+            "app-00001  http://app.localhost  1/1         awake  app-00001  -\n");
+  EXPECT_TRUE(get_text(json::array({latest}), true).ends_with("  -\n"));
 }
 
 TEST(Revisions, EachIsALineWithItsShareTagsAndAge) {

@@ -24,7 +24,7 @@ struct ClockJump {
 
 /// A revision whose load is a curve: no single requests, so days and thousands of pods are cheap.
 /// Everything random comes from `seed`.
-struct FleetWorld {
+struct Curve {
   std::uint64_t seed = 1;
   autoscaler::ScalingSpec scaling;
   Duration length{std::chrono::hours{1}};     ///< of the load; what follows is quiet
@@ -42,7 +42,7 @@ struct FleetWorld {
   /// As on a cluster: requests pass by the activators in serve mode, so the last pod goes only
   /// after the grace period in proxy mode, and probes may fail.
   bool cluster = false;
-  bool print = false;  ///< keep every decision in FleetOutcome::decisions
+  bool print = false;  ///< keep every decision in CurveOutcome::decisions
   /// Rules that the properties are checked against; absent: those of `scaling`.
   std::optional<autoscaler::ScalingSpec> watched_as = {};
   /// Is shown every decision with its time since the start.
@@ -50,7 +50,7 @@ struct FleetWorld {
 };
 
 /// The result of the run.
-struct FleetOutcome {
+struct CurveOutcome {
   std::uint64_t evaluations = 0;
   std::uint64_t without_data = 0;  ///< evaluations that could not decide
   std::uint64_t panicking = 0;     ///< evaluations in panic
@@ -67,11 +67,11 @@ struct FleetOutcome {
 
 /// One revision's scaler in a world of seconds: pods start and die, activators and pods report the
 /// load, every other second is a tick. No clock, no thread.
-class Fleet {
+class CurveWorld {
  public:
-  explicit Fleet(FleetWorld world);
+  explicit CurveWorld(Curve curve);
 
-  [[nodiscard]] FleetOutcome run();
+  [[nodiscard]] CurveOutcome run();
 
  private:
   void play_second();
@@ -93,7 +93,7 @@ class Fleet {
 
   [[nodiscard]] double chance();
 
-  FleetWorld world_;
+  Curve curve_;
   std::mt19937_64 random_;
   TimePoint start_;
   Duration since_{0};   // true time since the start
@@ -107,7 +107,7 @@ class Fleet {
   bool known_ = false;  // the scaler has received a load since it was last zero
   autoscaler::RouteMode route_mode_ = autoscaler::RouteMode::proxy;
   Duration proxy_since_{0};
-  FleetOutcome outcome_;
+  CurveOutcome outcome_;
 };
 
 }  // namespace sluice::simulation
