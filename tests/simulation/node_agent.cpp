@@ -100,10 +100,10 @@ void SimAgent::start() {
   loop_->start([](const Problem&) {});
 }
 
-void SimAgent::news() {
+void SimAgent::news(bool reported) {
   if (runtime_.is_down() || controller() == nullptr) return;
-  runtime_.look([this](bool) {
-    if (loop_) loop_->wake();
+  runtime_.look([this, reported](bool) {
+    if (loop_ && reported) loop_->wake();
   });
 }
 

@@ -48,8 +48,9 @@ class SimAgent {
   /// Lets faults happen that are due now.
   void pass();
 
-  /// The runtime reports that a container was made or has ended.
-  void news();
+  /// A container was made or has ended. On one machine no runtime reports that: the next sample
+  /// shows it.
+  void news(bool reported);
 
   /// Null while it is dead, or finds out what it left behind.
   [[nodiscard]] MemoryController* controller() {

@@ -15,6 +15,8 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 /// Quotas must be what they were this long after the last job: the reconciler's wait for late
 /// effects, and a little.
 constexpr double kSettleMs = 20'000;
+/// The agent is on the node this long before the first job.
+constexpr double kLeadMs = 1'000;
 /// Below the concern of the rule this long with a container still throttled: no reason is left.
 constexpr double kCalmMs = 5'000;
 
@@ -55,6 +57,8 @@ class Replay {
   }
 
   NodeRun play() {
+    agent_.pass();
+    time_.run_for(at(0) - time_.now());
     double now = 0;
     for (; run_.done < scene_.jobs && now < scene_.give_up_ms; now += scene_.step_ms) step(now);
     run_.makespan_ms = now;
@@ -92,17 +96,17 @@ class Replay {
       paused_since_.erase(id);
       ++run_.done;
     }
-    if (!killed.empty() || !completed.empty()) agent_.news();
+    if (!killed.empty() || !completed.empty()) agent_.news(!scene_.own_gate);
     agent_.pass();
     time_.run_for(at(now) - time_.now());
-    if (std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
+    if (!scene_.own_gate && std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
     account(now);
   }
 
   void stop(const std::string& id) {
     kernel_.remove(id);
-    end(id, to_seconds(time_.now() - at(0)) * 1000, run_.restarts_own);
-    agent_.news();
+    end(id, elapsed(), run_.restarts_own);
+    agent_.news(!scene_.own_gate);
   }
 
   void report() {
@@ -114,7 +118,10 @@ class Replay {
       const auto job = running_.find(one.id);
       if (job != running_.end()) job->second.reported = true;
     }
+    if (scene_.own_gate) start_jobs(elapsed());
   }
+
+  [[nodiscard]] double elapsed() const { return to_seconds(time_.now() - at(0)) * 1000; }
 
   [[nodiscard]] bool may_start(const std::string& id, double now) {
     MemoryController* const own = agent_.controller();
@@ -157,7 +164,7 @@ class Replay {
       const bool limited = scene_.bystanders && it->number % 3 == 0;
       kernel_.create(one, scene_.load, limited ? CpuQuota{60'000, 100'000} : kUnlimited, now);
       running_[id] = {.job = *it, .started = now};
-      agent_.news();
+      agent_.news(!scene_.own_gate);
       it = waiting_.erase(it);
     }
   }
@@ -214,7 +221,7 @@ class Replay {
   PolicySettings settings_;
   bool faulty_;
   SimKernel kernel_;
-  ManualTime time_{at(0)};
+  ManualTime time_{at(-kLeadMs)};
   SimAgent agent_;
   autoscaler::NodeBook nodes_;
   std::deque<Job> waiting_;
