@@ -25,9 +25,9 @@ class NodePlantedFaults : public testing::TestWithParam<Fault> {};
 INSTANTIATE_TEST_SUITE_P(
     Programs, NodePlantedFaults,
     testing::Values(
-        Fault{"SamplesOnce", "not restored"},
+        Fault{"SamplesOnce", "no decision was made"},
         Fault{"RecoversNothing", "more than given", {.crash = true}},
-        Fault{"FindsTheRuntimeOnce", "not restored", {.runtime_down = true, .crash = true}},
+        Fault{"FindsTheRuntimeOnce", "no decision was made", {.runtime_down = true, .crash = true}},
         Fault{"ThrottlesUnwritten", "more than given", {.crash = true}}),
     [](const auto& each) { return each.param.name; });
 

@@ -19,6 +19,10 @@ constexpr double kSettleMs = 20'000;
 constexpr double kLeadMs = 1'000;
 /// Below the concern of the rule this long with a container still throttled: no reason is left.
 constexpr double kCalmMs = 5'000;
+/// From one decision to the next: two samples; with faults a dead agent, a runtime that is down, and
+/// the pause until it is asked again.
+constexpr double kDecidesMs = 500;
+constexpr double kDecidesAgainMs = 12'000;
 
 struct Job {
   int number = 0;
@@ -112,6 +116,7 @@ class Replay {
   void report() {
     proto::NodeReport report;
     report.node = "node";
+    decided_ = elapsed();
     report.admit_bytes = agent_.controller()->decision().admit_bytes;
     (void)nodes_.hear(std::move(report), time_.now());
     for (const Container& one : agent_.controller()->seen().containers) {
@@ -190,6 +195,10 @@ class Replay {
   }
 
   void account(double now) {
+    if (now - decided_ > (faulty_ ? kDecidesAgainMs : kDecidesMs)) {
+      breach("no decision was made");
+      decided_ = now;
+    }
     run_.peak = std::max(run_.peak, kernel_.used());
     bool throttled = false;
     for (const auto& [id, group] : kernel_.groups()) {
@@ -229,6 +238,7 @@ class Replay {
   std::map<std::string, double> last_cpu_;
   std::map<std::string, double> paused_since_;
   double calm_since_ = 0;
+  double decided_ = 0;
   NodeRun run_;
 };
 
