@@ -19,8 +19,8 @@ constexpr double kSettleMs = 20'000;
 constexpr double kLeadMs = 1'000;
 /// Below the concern of the rule this long with a container still throttled: no reason is left.
 constexpr double kCalmMs = 5'000;
-/// From one decision to the next: two samples; with faults a dead agent, a runtime that is down, and
-/// the pause until it is asked again.
+/// From one decision to the next: two samples; with faults a dead agent, a runtime that is down,
+/// and the pause until it is asked again.
 constexpr double kDecidesMs = 500;
 constexpr double kDecidesAgainMs = 12'000;
 
