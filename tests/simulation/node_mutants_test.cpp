@@ -6,31 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "memory-pressure/core/quota.h"
-#include <algorithm>
+#include <string_view>
 
 namespace sluice::node_agent {
 namespace {
-
-MemoryController::Options throttling() {
-  MemoryController::Options rules;
-  rules.policy.reserve = std::int64_t{4} << 20;
-  rules.policy.gate = false;
-  return rules;
-}
-
-/// Whether one of ten runs under `doctoring` breaks a promise that reads like `claim`.
-bool breaks(std::string_view claim, const Doctoring& doctoring, const NodeFaults& faults = {}) {
-  NodeScene scene = lab(12);
-  scene.bystanders = true;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    const NodeRun run = play(scene, throttling(), seed, faults, doctoring);
-    const bool found = std::any_of(
-        run.breaches.begin(), run.breaches.end(),
-        [&](const std::string& breach) { return breach.find(claim) != std::string::npos; });
-    if (found) return true;
-  }
-  return false;
-}
 
 void throttle(Decision& decision, const Observation& seen, std::string_view id) {
   for (const Container& one : seen.containers) {

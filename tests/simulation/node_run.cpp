@@ -1,7 +1,7 @@
 #include "tests/simulation/node_run.h"
 
 #include "autoscaler/core/nodes/node_book.h"
-#include "tests/simulation/node_agent_twin.h"
+#include "tests/simulation/node_agent.h"
 
 #include "memory-pressure/core/quota.h"
 #include <algorithm>
@@ -15,8 +15,14 @@ constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 /// Quotas must be what they were this long after the last job: the reconciler's wait for late
 /// effects, and a little.
 constexpr double kSettleMs = 20'000;
+/// The agent is on the node this long before the first job.
+constexpr double kLeadMs = 1'000;
 /// Below the concern of the rule this long with a container still throttled: no reason is left.
 constexpr double kCalmMs = 5'000;
+/// From one decision to the next: two samples; with faults a dead agent, a runtime that is down,
+/// and the pause until it is asked again.
+constexpr double kDecidesMs = 500;
+constexpr double kDecidesAgainMs = 12'000;
 
 struct Job {
   int number = 0;
@@ -43,7 +49,9 @@ class Replay {
         settings_(rules.policy),
         faulty_(faults.lost + faults.late > 0 || faults.runtime_down || faults.crash),
         kernel_(scene.capacity, scene.cores, seed),
-        agent_(kernel_, rules, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL) {
+        agent_(kernel_, time_, rules, faults, doctoring, seed ^ 0x9E3779B97F4A7C15ULL,
+               {.decided = [this] { report(); },
+                .stopped = [this](const std::string& id) { stop(id); }}) {
     for (int i = 0; i < scene.jobs; ++i) waiting_.push_back({.number = i});
     if (scene.bystanders) {
       const Workload still{.limit = 8 * kMiB, .step = kMiB};
@@ -53,6 +61,8 @@ class Replay {
   }
 
   NodeRun play() {
+    agent_.pass();
+    time_.run_for(at(0) - time_.now());
     double now = 0;
     for (; run_.done < scene_.jobs && now < scene_.give_up_ms; now += scene_.step_ms) step(now);
     run_.makespan_ms = now;
@@ -62,8 +72,8 @@ class Replay {
     for (const auto& [id, group] : kernel_.groups()) {
       if (!(group.quota == group.original)) breach("not restored: " + id);
     }
-    run_.updates = agent_.updates();
-    auto& others = agent_.breaches();
+    run_.updates = agent_.runtime().updates();
+    const auto& others = agent_.runtime().breaches();
     run_.breaches.insert(run_.breaches.end(), others.begin(), others.end());
     return run_;
   }
@@ -90,25 +100,33 @@ class Replay {
       paused_since_.erase(id);
       ++run_.done;
     }
-    for (const std::string& id : agent_.pass(now)) {
-      kernel_.remove(id);
-      end(id, now, run_.restarts_own);
-    }
-    if (agent_.decided_now()) report(now);
-    if (std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
+    if (!killed.empty() || !completed.empty()) agent_.news(!scene_.own_gate);
+    agent_.pass();
+    time_.run_for(at(now) - time_.now());
+    if (!scene_.own_gate && std::fmod(now, 50) < scene_.step_ms) start_jobs(now);
     account(now);
   }
 
-  void report(double now) {
+  void stop(const std::string& id) {
+    kernel_.remove(id);
+    end(id, elapsed(), run_.restarts_own);
+    agent_.news(!scene_.own_gate);
+  }
+
+  void report() {
     proto::NodeReport report;
     report.node = "node";
+    decided_ = elapsed();
     report.admit_bytes = agent_.controller()->decision().admit_bytes;
-    (void)nodes_.hear(std::move(report), at(now));
+    (void)nodes_.hear(std::move(report), time_.now());
     for (const Container& one : agent_.controller()->seen().containers) {
       const auto job = running_.find(one.id);
       if (job != running_.end()) job->second.reported = true;
     }
+    if (scene_.own_gate) start_jobs(elapsed());
   }
+
+  [[nodiscard]] double elapsed() const { return to_seconds(time_.now() - at(0)) * 1000; }
 
   [[nodiscard]] bool may_start(const std::string& id, double now) {
     MemoryController* const own = agent_.controller();
@@ -151,6 +169,7 @@ class Replay {
       const bool limited = scene_.bystanders && it->number % 3 == 0;
       kernel_.create(one, scene_.load, limited ? CpuQuota{60'000, 100'000} : kUnlimited, now);
       running_[id] = {.job = *it, .started = now};
+      agent_.news(!scene_.own_gate);
       it = waiting_.erase(it);
     }
   }
@@ -176,6 +195,10 @@ class Replay {
   }
 
   void account(double now) {
+    if (now - decided_ > (faulty_ ? kDecidesAgainMs : kDecidesMs)) {
+      breach("no decision was made");
+      decided_ = now;
+    }
     run_.peak = std::max(run_.peak, kernel_.used());
     bool throttled = false;
     for (const auto& [id, group] : kernel_.groups()) {
@@ -207,13 +230,15 @@ class Replay {
   PolicySettings settings_;
   bool faulty_;
   SimKernel kernel_;
-  AgentTwin agent_;
+  ManualTime time_{at(-kLeadMs)};
+  SimAgent agent_;
   autoscaler::NodeBook nodes_;
   std::deque<Job> waiting_;
   std::map<std::string, Running> running_;
   std::map<std::string, double> last_cpu_;
   std::map<std::string, double> paused_since_;
   double calm_since_ = 0;
+  double decided_ = 0;
   NodeRun run_;
 };
 
@@ -248,6 +273,22 @@ NodeScene full_size(int at_once) {
 NodeRun play(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seed,
              const NodeFaults& faults, const Doctoring& doctoring) {
   return Replay{scene, rules, seed, faults, doctoring}.play();
+}
+
+bool breaks(std::string_view claim, const Doctoring& doctoring, const NodeFaults& faults) {
+  MemoryController::Options rules;
+  rules.policy.reserve = 4 * kMiB;
+  rules.policy.gate = false;
+  NodeScene scene = lab(12);
+  scene.bystanders = true;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const NodeRun run = play(scene, rules, seed, faults, doctoring);
+    const bool found = std::any_of(
+        run.breaches.begin(), run.breaches.end(),
+        [&](const std::string& breach) { return breach.find(claim) != std::string::npos; });
+    if (found) return true;
+  }
+  return false;
 }
 
 }  // namespace sluice::node_agent

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::node_agent {
@@ -61,5 +62,9 @@ struct NodeRun {
 [[nodiscard]] NodeRun play(const NodeScene& scene, const MemoryController::Options& rules,
                            std::uint64_t seed, const NodeFaults& faults = {},
                            const Doctoring& doctoring = {});
+
+/// Whether one of ten runs that only throttle breaks a promise that reads like `claim`.
+[[nodiscard]] bool breaks(std::string_view claim, const Doctoring& doctoring,
+                          const NodeFaults& faults = {});
 
 }  // namespace sluice::node_agent

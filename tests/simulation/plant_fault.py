@@ -39,6 +39,15 @@ FAULTS = {
     'LosesPods': ('if (whole) list(watch, change.dest);', ''),
     # Of several states, activators receive the first one.
     'TellsOnce': ('    news_posted_ = false;\n', ''),
+    # The node agent looks at memory once, and when the runtime has news.
+    'SamplesOnce': ('  plan_next();\n  check_restored();', '  check_restored();'),
+    # It does not read what it has written before it was killed.
+    'RecoversNothing': ('if (content) journal = std::move(*content);', ''),
+    # It does not look again for a runtime that was down when it started.
+    'FindsTheRuntimeOnce': ('[this] { connect(); }', '[] {}'),
+    # It throttles before the journal has the original.
+    'ThrottlesUnwritten': ('problem = parts_.journal->append(records);\n  if (!problem && parts_',
+                           'problem;\n  if (!problem && parts_'),
 }
 
 
