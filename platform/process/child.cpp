@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -27,6 +28,17 @@ namespace sluice::local {
 namespace {
 
 constexpr int kFirstFreeFd = 3;
+// vfork() returns when the program runs or has failed. ThreadSanitizer makes it a fork(), after
+// which a start waits for that.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr int kWaitMilliseconds = 5000;
+#else
+constexpr int kWaitMilliseconds = 0;
+#endif
+#else
+constexpr int kWaitMilliseconds = 0;
+#endif
 constexpr std::size_t kEnvironBytesMax = std::size_t{256} << 10;
 constexpr int kAncestorsMax = 64;
 
@@ -157,6 +169,10 @@ bool set_nonblocking(int fd) {
 
 /// What the child has written; nothing: it runs its program.
 std::optional<ChildFailure> failure_in(int pipe) {
+  if (kWaitMilliseconds > 0) {
+    pollfd waiting{pipe, POLLIN, 0};
+    ::poll(&waiting, 1, kWaitMilliseconds);
+  }
   ChildFailure failure{};
   const auto count = ::read(pipe, &failure, sizeof failure);
   if (count == static_cast<ssize_t>(sizeof failure)) return failure;
