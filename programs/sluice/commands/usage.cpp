@@ -1,6 +1,7 @@
 #include "programs/sluice/commands/usage.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -75,8 +76,7 @@ UsageProblem unknown_argument(const CLI::App& app, std::string_view verb,
   const std::string flag = argument.substr(0, argument.find('='));
   for (const FlagLine& before : flags_before_verb()) {
     if (before.names.front() != flag || before.value.empty()) continue;
-    return {flag + " stands before the verb: sluice " + flag + " " + before.value + " " +
-                std::string(verb),
+    return {fmt::format("{0} stands before the verb: sluice {0} {1} {2}", flag, before.value, verb),
             false};
   }
   const std::string meant = nearest(flag, flags_of(app));
@@ -105,8 +105,8 @@ std::string flag_without_value(const CLI::App& app, const std::vector<std::strin
          at < end; ++at) {
       if (at + 1 < args.size() && flag_at(at + 1) == nullptr) continue;
       const FlagLine line = flag_line(*option);
-      return name + ": the value is missing; give " + name + " " +
-             (line.words.empty() ? line.value : joined(line.words, "|"));
+      return fmt::format("{0}: the value is missing; give {0} {1}", name,
+                         line.words.empty() ? line.value : joined(line.words, "|"));
     }
   }
   return {};
