@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -85,12 +86,6 @@ UsageProblem unknown_argument(const CLI::App& app, std::string_view verb,
       false};
 }
 
-std::string joined(const std::vector<std::string>& words, const char* between = ", ") {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : between) + word;
-  return list;
-}
-
 // A flag takes the word after it, whatever that is: so one at the end, or before another flag, is
 // found here. Empty: there is none.
 std::string flag_without_value(const CLI::App& app, const std::vector<std::string>& args) {
@@ -105,8 +100,9 @@ std::string flag_without_value(const CLI::App& app, const std::vector<std::strin
          at < end; ++at) {
       if (at + 1 < args.size() && flag_at(at + 1) == nullptr) continue;
       const FlagLine line = flag_line(*option);
-      return fmt::format("{0}: the value is missing; give {0} {1}", name,
-                         line.words.empty() ? line.value : joined(line.words, "|"));
+      return fmt::format(
+          "{0}: the value is missing; give {0} {1}", name,
+          line.words.empty() ? line.value : fmt::format("{}", fmt::join(line.words, "|")));
     }
   }
   return {};
@@ -127,8 +123,9 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& wrong) {
     return text;
   const FlagLine line = flag_line(*option);
   if (line.value.empty()) return name + " takes no value";
-  const std::string value = name + ": " + joined(option->results());
-  if (!line.words.empty()) return value + " is none of " + joined(line.words);
+  const std::string value = fmt::format("{}: {}", name, fmt::join(option->results(), ", "));
+  if (!line.words.empty())
+    return fmt::format("{} is none of {}", value, fmt::join(line.words, ", "));
   const std::size_t bounds = text.find(kBounds);
   return value + " is not a number" +
          (bounds == std::string::npos ? "" : " from " + text.substr(bounds + kBounds.size()));

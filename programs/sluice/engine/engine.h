@@ -189,6 +189,8 @@ class Engine final : public autoscaler::MachineApi,
   }
 
   [[nodiscard]] ApiProblem no_such_service(const std::string& name) const;
+  [[nodiscard]] static ApiProblem in_watched_file(const std::string& name, const std::string& file,
+                                                  std::string fix);
   [[nodiscard]] static ApiProblem in_no_watched_file(const std::string& name);
   [[nodiscard]] autoscaler::Surroundings surroundings();
   [[nodiscard]] ProcessMeans means();

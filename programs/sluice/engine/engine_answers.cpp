@@ -7,6 +7,7 @@
 #include "programs/sluice/engine/engine.h"
 #include "programs/sluice/engine/log_lines.h"
 #include <algorithm>
+#include <utility>
 
 namespace sluice::local {
 using nlohmann::json;
@@ -53,6 +54,12 @@ ApiProblem Engine::no_such_service(const std::string& name) const {
                        : "services of engine " + setup_.name + ": " + list};
 }
 
+ApiProblem Engine::in_watched_file(const std::string& name, const std::string& file,
+                                   std::string fix) {
+  return {409, "in-watched-file", "The service is defined in a watched file",
+          "service " + name + " is defined in " + file + ", which is watched", std::move(fix)};
+}
+
 ApiProblem Engine::in_no_watched_file(const std::string& name) {
   return {409, "in-no-watched-file", "The service is in no watched file",
           "service " + name + " is defined in no watched file",
@@ -72,9 +79,7 @@ ApiResult<json> Engine::remove(const std::string& name) {
   const ProcessService* const service = find(name);
   if (service == nullptr) return no_such_service(name);
   if (const std::filesystem::path* const file = watched_file(name)) {
-    return ApiProblem{409, "in-watched-file", "The service is defined in a watched file",
-                      "service " + name + " is defined in " + file->string() + ", which is watched",
-                      "remove it there"};
+    return in_watched_file(name, file->string(), "remove it there");
   }
   auto last = api_.service({"default", name});
   kept_.forget(name);

@@ -121,9 +121,8 @@ ApiResult<std::vector<Engine::Planned>> Engine::plan(const std::string& yaml,
     if (file == nullptr && mode.write) problems.push_back(in_no_watched_file(one.spec.name));
     if (one.is_for_file() && !mode.write) {
       problems.push_back(
-          {409, "in-watched-file", "The service is defined in a watched file",
-           "service " + one.spec.name + " is defined in " + one.file + ", which is watched",
-           "edit that file, or write the document into it: sluice apply --write"});
+          in_watched_file(one.spec.name, one.file,
+                          "edit that file, or write the document into it: sluice apply --write"));
     }
     all.push_back(std::move(one));
   }

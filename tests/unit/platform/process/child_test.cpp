@@ -328,7 +328,7 @@ TEST_F(SpawnerTest, ItsChildrenEndWithIt) {
 }
 
 // Goal: one start that does not return stops neither the others nor the engine.
-// Method: what holds it up is a pipe that nobody reads, in place of a file system that is dead.
+// Method: what holds it up is a pipe without a reader, in place of a file system that is dead.
 TEST_F(SpawnerTest, AStartThatDoesNotReturnIsGivenUpAndTheOthersGoOn) {
   const TemporaryDirectory scratch;
   const auto pipe = scratch.path() / "cgroup.procs";
