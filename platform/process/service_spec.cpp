@@ -361,15 +361,17 @@ std::vector<std::filesystem::path> spec_files_in(const std::filesystem::path& di
   return files;
 }
 
-Result<std::string, Problem> read_spec_file(const std::filesystem::path& path) {
+Result<std::string, Problem> read_spec_file(const std::filesystem::path& path, NamedPipes pipes) {
   const bool standard_input = path == "-";
   const std::string name = standard_input ? "standard input" : path.string();
   const auto failed = [&](int error) {
     return Problem{fmt::format("cannot read {}: {}", name, std::strerror(error)),
                    "check the path and its permissions"};
   };
-  const int fd =
-      standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const bool waits = pipes == NamedPipes::read;
+  const int fd = standard_input
+                     ? STDIN_FILENO
+                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK));
   if (fd < 0) return failed(errno);
 
   struct stat info {};
@@ -378,7 +380,8 @@ Result<std::string, Problem> read_spec_file(const std::filesystem::path& path) {
   int error = ::fstat(fd, &info) == 0 ? 0 : errno;
   // A pipe is read in blocking mode only as standard input, where a person or a program writes it.
   if (error == 0 && S_ISDIR(info.st_mode)) error = EISDIR;
-  if (error == 0 && !standard_input && !S_ISREG(info.st_mode)) error = EINVAL;
+  if (error == 0 && !standard_input && !S_ISREG(info.st_mode) && !(waits && S_ISFIFO(info.st_mode)))
+    error = EINVAL;
   bool too_large = S_ISREG(info.st_mode) && info.st_size > static_cast<off_t>(kSpecFileBytesMax);
   std::array<char, 65536> chunk{};
   while (error == 0 && !too_large) {

@@ -190,9 +190,13 @@ struct RefusedFile {
 [[nodiscard]] std::vector<std::filesystem::path> spec_files_in(
     const std::filesystem::path& directory, std::size_t most);
 
+/// Whether a named pipe is read, which waits for its writer: an engine that follows files does not.
+enum class NamedPipes { refused, read };
+
 /// The bytes of a file of services; `-` is standard input. Refused beyond kSpecFileBytesMax without
 /// reading the rest.
-[[nodiscard]] Result<std::string, Problem> read_spec_file(const std::filesystem::path& path);
+[[nodiscard]] Result<std::string, Problem> read_spec_file(const std::filesystem::path& path,
+                                                          NamedPipes pipes = NamedPipes::refused);
 
 /// The stream that parse_services turns into `spec` again: what it uses of ConfigMaps and Secrets,
 /// then the Service.

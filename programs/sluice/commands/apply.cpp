@@ -136,7 +136,7 @@ int print_results(const Surroundings& with, const json& answer, const ApplyFlags
 /// `applied`: gets the names of the services that were sent.
 int apply_file(const Surroundings& with, const ApiPlace& engine, const std::string& path,
                const ApplyFlags& flags, std::set<std::string>& applied) {
-  const auto text = local::read_spec_file(path);
+  const auto text = local::read_spec_file(path, local::NamedPipes::read);
   if (!text) {
     return report(with, {kExitConfig, text.error().text()});
   }
