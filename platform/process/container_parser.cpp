@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kListMax = 10'000;
 constexpr std::size_t kInitMax = 100;
 
-void read_ports(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec, std::string& port) {
+void read_ports(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec) {
   const auto ports = reader.items(entry, kListMax);
   if (ports.size() > 1) {
     reader.fail(ports[1].line, "`ports` has more than one item", "keep the one that serves HTTP");
@@ -23,10 +23,8 @@ void read_ports(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec, s
     for (const YamlEntry& field : reader.entries(item.value, item.line, "ports", keys)) {
       const auto value = reader.text(field);
       if (field.key == "containerPort" && value && !value->empty() && *value != "0") {
-        if (const auto number = reader.integer(field, 1, 65535)) {
+        if (const auto number = reader.integer(field, 1, 65535))
           spec.container_port = static_cast<std::uint16_t>(*number);
-          port = *value;
-        }
       }
       if (field.key != "name" || !value || value->empty() || *value == "http1") continue;
       if (*value == "h2c") {
@@ -152,8 +150,7 @@ std::filesystem::path directory_of(const std::filesystem::path& path) {
 
 void read_container(const ContainerContext& context, const YamlEntry& entry, ServiceSpec& spec) {
   YamlReader& reader = context.reader;
-  std::string port = std::to_string(kContainerPort);
-  std::vector<YamlEntry> health;
+  std::vector<YamlEntry> probes;
   const YamlKeys keys{
       {"image", "command", "args", "workingDir", "env", "envFrom", "ports", "volumeMounts",
        "readinessProbe", "livenessProbe", "startupProbe", "resources"},
@@ -164,22 +161,26 @@ void read_container(const ContainerContext& context, const YamlEntry& entry, Ser
   Written written = begin_container(fields);
   for (const YamlEntry& field : fields) {
     if (field.key == "ports") {
-      read_ports(reader, field, spec, port);
-    } else if (field.key == "readinessProbe") {
-      read_readiness(reader, field, spec.probe);
-    } else if (field.key == "livenessProbe" || field.key == "startupProbe") {
-      health.push_back(field);
+      read_ports(reader, field, spec);
+    } else if (field.key.ends_with("Probe")) {
+      probes.push_back(field);
     } else if (field.key == "resources") {
       read_resources(reader, field, spec);
     } else {
       read_program(context, field, spec, written);
     }
   }
-  std::vector<std::string> ports{port};
+  // Probes may name the port, wherever that stands.
+  std::vector<std::string> ports{std::to_string(spec.port_in_container())};
   if (spec.fixed_port) ports.push_back(std::to_string(*spec.fixed_port));
-  for (const YamlEntry& field : health) {
-    (field.key == "livenessProbe" ? spec.liveness : spec.startup) =
-        read_health(reader, field, ports);
+  ports.emplace_back(spec.h2c ? "h2c" : "http1");
+  for (const YamlEntry& field : probes) {
+    if (field.key == "readinessProbe") {
+      read_readiness(reader, field, ports, spec.probe);
+    } else {
+      (field.key == "livenessProbe" ? spec.liveness : spec.startup) =
+          read_health(reader, field, ports);
+    }
   }
   ProgramSpec app = end_container(context, entry, std::move(written));
   spec.image = std::move(app.image);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kSecondsMax = 3600;
 constexpr std::size_t kWordsMax = 10'000;
+constexpr std::size_t kQuotedMax = 80;
 constexpr std::int32_t kHealthPeriod = 10;  // what a cluster takes when a probe names none
 constexpr std::int32_t kHealthFailures = 3;
 
@@ -121,9 +122,29 @@ void check_one_question(YamlReader& reader, const YamlEntry& entry, const Questi
               "keep one of them");
 }
 
+/// Whether the question is for the port that serves, one of `ports`.
+[[nodiscard]] bool check_port(YamlReader& reader, const YamlEntry& entry, const Question& question,
+                              const std::vector<std::string>& ports) {
+  const std::string& port = question.port;
+  if (port.empty() || port == "0" || std::find(ports.begin(), ports.end(), port) != ports.end())
+    return true;
+  if (std::isdigit(static_cast<unsigned char>(port.front())) == 0) {
+    reader.fail(entry.line,
+                fmt::format("`{}` names port `{}`, which is not there", entry.key,
+                            port.substr(0, kQuotedMax)),
+                fmt::format("remove the port, or write {}", fmt::join(ports, " or ")));
+    return true;
+  }
+  reader.warn(entry.line, fmt::format("`{}` on port {} has no effect on one machine; only the "
+                                      "port that serves is asked",
+                                      entry.key, port.substr(0, kQuotedMax)));
+  return false;
+}
+
 }  // namespace
 
-void read_readiness(YamlReader& reader, const YamlEntry& entry, ReadinessProbe& probe) {
+void read_readiness(YamlReader& reader, const YamlEntry& entry,
+                    const std::vector<std::string>& ports, ReadinessProbe& probe) {
   Question question{probe};
   const YamlKeys keys{{"httpGet", "tcpSocket", "grpc", "exec", "periodSeconds", "timeoutSeconds",
                        "successThreshold"},
@@ -138,6 +159,7 @@ void read_readiness(YamlReader& reader, const YamlEntry& entry, ReadinessProbe& 
     }
   }
   check_one_question(reader, entry, question);
+  if (!check_port(reader, entry, question, ports)) probe = {};
   probe.timeout_seconds = std::max(probe.timeout_seconds, 1);
   probe.success_threshold = std::max(probe.success_threshold, 1);
 }
@@ -146,7 +168,6 @@ std::optional<HealthProbe> read_health(YamlReader& reader, const YamlEntry& entr
                                        const std::vector<std::string>& ports) {
   HealthProbe health;
   Question question{health.question};
-  bool usable = true;
   const YamlKeys keys{{"httpGet", "tcpSocket", "grpc", "exec", "initialDelaySeconds",
                        "periodSeconds", "timeoutSeconds", "failureThreshold"},
                       {"terminationGracePeriodSeconds"},
@@ -163,18 +184,11 @@ std::optional<HealthProbe> read_health(YamlReader& reader, const YamlEntry& entr
     }
   }
   check_one_question(reader, entry, question);
-  if (usable && question.kinds == 0 && !entry.value.IsNull()) {
+  if (question.kinds == 0 && !entry.value.IsNull()) {
     reader.fail(entry.line, fmt::format("`{}` has no check", entry.key),
                 "give it httpGet, tcpSocket, grpc or exec");
   }
-  const bool number = !question.port.empty() && question.port != "0" &&
-                      std::isdigit(static_cast<unsigned char>(question.port.front())) != 0;
-  if (number && std::find(ports.begin(), ports.end(), question.port) == ports.end()) {
-    usable = false;
-    reader.warn(entry.line, fmt::format("`{}` on port {} has no effect on one machine; only the "
-                                        "port that serves is asked",
-                                        entry.key, question.port.substr(0, 80)));
-  }
+  const bool usable = check_port(reader, entry, question, ports);
   // 0 means the default, as Knative's own defaulting does.
   if (health.question.period_seconds == 0) health.question.period_seconds = kHealthPeriod;
   if (health.failure_threshold == 0) health.failure_threshold = kHealthFailures;

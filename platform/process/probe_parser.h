@@ -6,11 +6,12 @@
 
 namespace sluice::local {
 
-/// Reads `readinessProbe` into `probe`.
-void read_readiness(YamlReader& reader, const YamlEntry& entry, ReadinessProbe& probe);
+/// Reads `readinessProbe` into `probe`, unless it has no effect, which is a warning. `ports`: the
+/// numbers and the name that mean the port that serves.
+void read_readiness(YamlReader& reader, const YamlEntry& entry,
+                    const std::vector<std::string>& ports, ReadinessProbe& probe);
 
-/// Reads `livenessProbe` or `startupProbe`; nothing when it has no effect, which is a warning.
-/// `ports`: the numbers that mean the port that serves.
+/// Reads `livenessProbe` or `startupProbe`; nothing when it has no effect, as above.
 [[nodiscard]] std::optional<HealthProbe> read_health(YamlReader& reader, const YamlEntry& entry,
                                                      const std::vector<std::string>& ports);
 

@@ -437,7 +437,11 @@ Result<ParsedFile, RefusedFile> parse_services(std::string_view yaml, const std:
   const Parsing parsing{reader, base, defaults, config};
   ParsedFile parsed;
   try {
-    const auto documents = reader.documents(yaml, kSpecFileBytesMax);
+    std::vector<YAML::Node> documents;
+    for (const YAML::Node& document : reader.documents(yaml, kSpecFileBytesMax)) {
+      const auto items = items_of(document);
+      documents.insert(documents.end(), items.begin(), items.end());
+    }
     if (documents.size() > kServicesMax)
       reader.fail(1, "more than 1000 documents", "split the file and the engine");
     std::vector<YAML::Node> others;

@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -29,8 +30,9 @@ std::string_view comments_above(std::string_view document) {
 
 /// A document as far as it is looked at here.
 struct ReadDocument {
-  DocumentName name;            ///< its name may be empty
-  std::set<std::string> words;  ///< every value in it: what it names is among them
+  DocumentName name;                  ///< its name may be empty
+  std::vector<std::string> services;  ///< one, or those of a List
+  std::set<std::string> words;        ///< every value in it: what it names is among them
 };
 
 void add_words(const YAML::Node& node, int depth, std::set<std::string>& words) {
@@ -45,20 +47,30 @@ void add_words(const YAML::Node& node, int depth, std::set<std::string>& words) 
 }
 
 std::string text_of(const YAML::Node& map, const char* key) {
-  const YAML::Node value = map.IsMap() ? map[key] : YAML::Node();
+  const YAML::Node value = map && map.IsMap() ? map[key] : YAML::Node();
   return value && value.IsScalar() ? value.Scalar() : std::string{};
+}
+
+/// One without a name is for the engine, which refuses it with its line.
+DocumentName name_of(const YAML::Node& document) {
+  const std::string kind = text_of(document, "kind");
+  DocumentName name;
+  if (document.IsMap()) name.name = text_of(document["metadata"], "name");
+  name.config = text_of(document, "apiVersion") == "v1" &&
+                (kind == "ConfigMap" || kind == "Secret") && !name.name.empty();
+  return name;
 }
 
 Result<ReadDocument, Problem> read_document(std::string_view document) {
   try {
     const YAML::Node root = YAML::Load(std::string(document));
-    ReadDocument read;
-    if (!root.IsMap()) return read;
-    const std::string kind = text_of(root, "kind");
-    read.name.config =
-        text_of(root, "apiVersion") == "v1" && (kind == "ConfigMap" || kind == "Secret");
-    read.name.name = text_of(root["metadata"], "name");
-    if (!read.name.config) add_words(root, kNestingMax, read.words);
+    ReadDocument read{.name = name_of(root), .services = {}, .words = {}};
+    if (read.name.config) return read;
+    for (const YAML::Node& item : items_of(root)) {
+      DocumentName name = name_of(item);
+      if (!name.config) read.services.push_back(std::move(name.name));
+    }
+    add_words(root, kNestingMax, read.words);
     return read;
   } catch (const YAML::Exception& wrong) {
     return Problem{wrong.what(), "fix the YAML"};
@@ -77,7 +89,7 @@ ServiceDocuments part_of(const std::vector<Placed>& documents, std::size_t part)
   std::set<std::string> words;
   for (const auto& [document, about, of] : documents) {
     if (about.name.config || of != part) continue;
-    made.services.push_back(about.name.name);
+    made.services.insert(made.services.end(), about.services.begin(), about.services.end());
     words.insert(about.words.begin(), about.words.end());
   }
   std::size_t lines = 0;
@@ -99,7 +111,7 @@ ServiceDocuments part_of(const std::vector<Placed>& documents, std::size_t part)
 }  // namespace
 
 bool SpecDocument::blank() const {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  return text.find_first_not_of(" \t\r\n", comments_above(text).size()) == std::string_view::npos;
 }
 
 std::vector<SpecDocument> split_documents(std::string_view stream) {
@@ -134,11 +146,9 @@ Result<std::vector<ServiceDocuments>, Problem> service_documents(std::string_vie
   std::vector<Placed> documents;
   for (const SpecDocument& each : split_documents(stream)) {
     if (each.blank()) continue;
+    // What cannot be read is for the engine too.
     auto read = read_document(each.text);
-    if (!read) return read.error();
-    if (read->name.name.empty())
-      return Problem{"metadata.name is missing", "give the document a name"};
-    documents.push_back({each, std::move(*read), 0});
+    documents.push_back({each, read ? std::move(*read) : ReadDocument{}, 0});
   }
   std::size_t services = 0;
   for (Placed& each : documents) {

@@ -16,7 +16,7 @@ struct SpecDocument {
   std::string_view text;   ///< up to the next mark
   std::size_t before = 0;  ///< lines of the stream before `text`
 
-  /// Whether nothing but white space is in it.
+  /// Whether nothing but white space and comments is in it.
   [[nodiscard]] bool blank() const;
 };
 
@@ -38,8 +38,8 @@ struct ServiceDocuments {
   std::string text;  ///< a stream in which each line has the number that it has in the whole one
 };
 
-/// The Services of `stream` in their order, `at_once` (1 or more) in each part. A stream without
-/// one is a problem.
+/// The Services of `stream` in their order, `at_once` (1 or more) documents in each part; what is
+/// neither a Service nor a List is taken for one. A stream without one is a problem.
 [[nodiscard]] Result<std::vector<ServiceDocuments>, Problem> service_documents(
     std::string_view stream, std::size_t at_once);
 

@@ -103,6 +103,17 @@ std::size_t end_of_utf8(std::string_view text) {
   return at;
 }
 
+std::vector<YAML::Node> items_of(const YAML::Node& document) {
+  const auto is = [&document](const char* key, std::string_view value) {
+    const YAML::Node found = document[key];
+    return found && found.IsScalar() && found.Scalar() == value;
+  };
+  if (!document.IsMap() || !is("apiVersion", "v1") || !is("kind", "List")) return {document};
+  const YAML::Node items = document["items"];
+  if (!items || !items.IsSequence()) return {document};
+  return {items.begin(), items.end()};
+}
+
 std::optional<std::string> closest_name(std::string_view word,
                                         const std::vector<std::string>& candidates) {
   if (word.size() > kQuotedMax) return std::nullopt;

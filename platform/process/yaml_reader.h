@@ -23,6 +23,10 @@ namespace sluice::local {
 /// decides by them.
 [[nodiscard]] std::size_t end_of_utf8(std::string_view text);
 
+/// The items of a `List` of `v1`, as `kubectl get` prints several objects; of any other document
+/// itself.
+[[nodiscard]] std::vector<YAML::Node> items_of(const YAML::Node& document);
+
 /// One key of a mapping with its value.
 struct YamlEntry {
   std::string key;

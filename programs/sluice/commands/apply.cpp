@@ -2,6 +2,7 @@
 #include "common/json/read.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "platform/process/quantity.h"
@@ -117,11 +118,12 @@ void print_result(const Surroundings& with, const json& result, const ApplyFlags
 
 // Returns the status of a service that could not be taken, though its document is in order.
 int print_results(const Surroundings& with, const json& answer, const ApplyFlags& flags,
-                  const std::string& path) {
+                  const std::string& path, std::set<std::string>& applied) {
   int code = kExitOk;
   for (const json& item : reading::array(answer, "items")) {
     if (view::text_field(item, "result") != "refused") {
       print_result(with, item, flags);
+      applied.insert(view::text_field(item, "service"));
       continue;
     }
     with.err << path << ": " << view::text_field(item, "detail") << "; "
@@ -133,31 +135,85 @@ int print_results(const Surroundings& with, const json& answer, const ApplyFlags
   return code;
 }
 
-/// `applied`: gets the names of the services that were sent.
-int apply_file(const Surroundings& with, const ApiPlace& engine, const std::string& path,
-               const ApplyFlags& flags, std::set<std::string>& applied) {
-  const auto text = local::read_spec_file(path, local::NamedPipes::read);
-  if (!text) {
-    return report(with, {kExitConfig, text.error().text()});
+/// A file as it is sent: in parts that the engine judges and carries out one at a time.
+struct Sent {
+  std::string path;
+  std::string text;
+  std::vector<local::ServiceDocuments> parts;
+
+  [[nodiscard]] std::string target(bool dry_run, bool write) const {
+    return "/api/v1/services?base=" + url_encoded(base_of(path)) + (dry_run ? "&dry_run=1" : "") +
+           (write ? "&write=1" : "");
   }
-  const std::size_t at_once = flags.write ? 1 : kAtOnce;
-  const auto parts = local::service_documents(*text, at_once);
-  if (!parts) {
-    return report(with, {kExitConfig, path + ": " + parts.error().text()});
+};
+
+Result<std::vector<Sent>, Failure> read_files(const std::vector<std::string>& paths,
+                                              const ApplyFlags& flags) {
+  std::vector<Sent> files;
+  for (const std::string& path : paths) {
+    auto text = local::read_spec_file(path, local::NamedPipes::read);
+    if (!text) return Failure{kExitConfig, text.error().text()};
+    auto parts = local::service_documents(*text, flags.write ? 1 : kAtOnce);
+    if (!parts) return Failure{kExitConfig, path + ": " + parts.error().text()};
+    files.push_back({path, std::move(*text), std::move(*parts)});
   }
-  const std::string target = "/api/v1/services?base=" + url_encoded(base_of(path)) +
-                             (flags.dry_run ? "&dry_run=1" : "") + (flags.write ? "&write=1" : "");
+  return files;
+}
+
+Result<std::string, Failure> put(const ApiPlace& engine, const Sent& file, std::string target,
+                                 const std::string& text) {
+  auto body = fetch(
+      engine, {.method = "PUT", .target = std::move(target), .body = text, .timeout = kPatience});
+  if (!body) return Failure{body.error().exit_code, in_file(body.error().text, file.path)};
+  return body;
+}
+
+// What is sent at once is judged before anything of it changes; of more, each file is judged first.
+std::optional<Failure> check(const ApiPlace& engine, const std::vector<Sent>& files,
+                             const ApplyFlags& flags) {
+  if (files.size() == 1 && files.front().parts.size() == 1) return std::nullopt;
+  for (const Sent& file : files) {
+    const auto judged = put(engine, file, file.target(true, flags.write), file.text);
+    if (!judged) return judged.error();
+  }
+  return std::nullopt;
+}
+
+/// Without services that were refused one by one, which have their own lines.
+struct Progress {
+  std::set<std::string> applied;
+  std::vector<std::string> others;  ///< of the part that failed, and of those after it
+};
+
+// A part that is refused for what it holds changed nothing.
+std::string text_of(const Progress& progress, const Failure& failure) {
+  return failure.text +
+         fmt::format("\napplied: {}; {}: {}", fmt::join(progress.applied, ", "),
+                     failure.exit_code == kExitConfig ? "not applied" : "not known to be applied",
+                     fmt::join(progress.others, ", "));
+}
+
+int send(const Surroundings& with, const ApiPlace& engine, const std::vector<Sent>& files,
+         const ApplyFlags& flags, Progress& progress) {
   int code = kExitOk;
-  for (const local::ServiceDocuments& part : *parts) {
-    const auto body =
-        fetch(engine, {.method = "PUT", .target = target, .body = part.text, .timeout = kPatience});
-    if (!body) {
-      return report(with, {body.error().exit_code, in_file(body.error().text, path)});
+  std::optional<Failure> failure;
+  for (const Sent& file : files) {
+    for (const local::ServiceDocuments& part : file.parts) {
+      if (!failure) {
+        const auto body = put(engine, file, file.target(flags.dry_run, flags.write), part.text);
+        if (body) {
+          code = std::max(code, print_results(with, reading::parsed(*body), flags, file.path,
+                                              progress.applied));
+          continue;
+        }
+        failure = body.error();
+      }
+      progress.others.insert(progress.others.end(), part.services.begin(), part.services.end());
     }
-    code = std::max(code, print_results(with, reading::parsed(*body), flags, path));
-    applied.insert(part.services.begin(), part.services.end());
   }
-  return code;
+  if (!failure) return code;
+  if (!progress.applied.empty()) failure->text = text_of(progress, *failure);
+  return report(with, *failure);
 }
 
 }  // namespace
@@ -199,19 +255,21 @@ int run_apply(const Surroundings& with, const Arguments& args) {
   if (!engine) {
     return report(with, engine.error());
   }
-  std::set<std::string> applied;
-  for (const std::string& path : *files) {
-    const int code = apply_file(with, *engine, path, flags, applied);
-    if (code != kExitOk) {
-      return code;
-    }
+  const auto sent = read_files(*files, flags);
+  if (!sent) {
+    return report(with, sent.error());
   }
-  if (!flags.wait) {
-    return kExitOk;
+  if (const auto wrong = check(*engine, *sent, flags)) {
+    return report(with, *wrong);
+  }
+  Progress progress;
+  const int code = send(with, *engine, *sent, flags, progress);
+  if (code != kExitOk || !flags.wait) {
+    return code;
   }
   return await_ready(
       with, *engine,
-      {.patience = *patience, .services = std::move(applied), .progress = with.terminal});
+      {.patience = *patience, .services = std::move(progress.applied), .progress = with.terminal});
 }
 
 }  // namespace sluice::commands

@@ -166,7 +166,7 @@ ApiResult<Engine::Applying> Engine::judge(const std::string& yaml,
       mode.base.empty() ? std::filesystem::current_path() : std::filesystem::path{mode.base},
       setup_.settings.defaults);
   if (!parsed) return autoscaler::invalid_document(parsed.error().text(), "");
-  if (mode.write && parsed->services.size() != 1) {
+  if (mode.write && !mode.dry_run && parsed->services.size() != 1) {
     return autoscaler::invalid_document(
         "the stream to be written holds " + std::to_string(parsed->services.size()) + " services",
         "send one service at a time");

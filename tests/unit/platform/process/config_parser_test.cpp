@@ -235,6 +235,30 @@ TEST(HealthProbes, AreReadAndThoseWithoutEffectAreNamed) {
             "f.yaml:7: `livenessProbe` has no check; give it httpGet, tcpSocket, grpc or exec");
 }
 
+TEST(Probes, AreOfThePortThatServes) {
+  const auto with = [](const std::string& port) {
+    return container("readinessProbe: {httpGet: {path: /up, port: " + port + "}}");
+  };
+  EXPECT_EQ(verdict(with("1234")),
+            "f.yaml:7: `readinessProbe` on port 1234 has no effect on one machine; only the port "
+            "that serves is asked\n");
+  EXPECT_EQ(parsed(with("1234"))->services.at(0).probe, ReadinessProbe{});
+  EXPECT_EQ(parsed(with("http1"))->services.at(0).probe.path, "/up");
+  EXPECT_EQ(verdict(with("abc")),
+            "f.yaml:7: `readinessProbe` names port `abc`, which is not there; remove the port, or "
+            "write 8080 or http1");
+}
+
+TEST(Lists, HaveItemsThatAreDocuments) {
+  const std::string item =
+      "- apiVersion: serving.knative.dev/v1\n  kind: Service\n"
+      "  metadata: {name: a}\n  spec: {template: {spec: {containers: [{command: [x]}]}}}\n";
+  const std::string list =
+      "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n" + item;
+  EXPECT_EQ(parsed(list)->services.at(0).name, "a");
+  EXPECT_EQ(verdict(list + item), "f.yaml:11: two services are named `a`; rename one");
+}
+
 TEST(ToYaml, ReadsBackTheDocumentsBesideAService) {
   const auto file = parsed(kConfig + service(R"(      initContainers:
         - command: [migrate]

@@ -74,6 +74,19 @@ TEST(SpecDocuments, AServiceComesWithWhatItNamesOnTheSameLines) {
             stream.substr(0, stream.size() - 23) + "b: 1\n");
 }
 
+TEST(SpecDocuments, WhatCannotBeReadIsLeftToTheReaderOfTheServices) {
+  const std::string list =
+      "apiVersion: v1\nkind: List\nitems:\n- metadata: {name: a}\n"
+      "- apiVersion: v1\n  kind: Secret\n  metadata: {name: s}\n- metadata: {name: b}\n";
+  EXPECT_EQ(service_documents(list, 9)->front().services, (std::vector<std::string>{"a", "b"}));
+  for (const std::string wrong :
+       {"a: 1\n", "a: [\n", "apiVersion: v1\nkind: ConfigMap\n", "[]\n"}) {
+    const auto parts = service_documents("# of both\n---\n" + wrong, 9);
+    ASSERT_TRUE(parts) << wrong;
+    EXPECT_EQ(parts->front().text, "\n---\n" + wrong);
+  }
+}
+
 TEST(SpecDocuments, OneIsReplacedAndNothingElse) {
   EXPECT_EQ(
       with_document(kStream, "b", "metadata: {name: b, x: 1}\n"),
