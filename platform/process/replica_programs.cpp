@@ -45,14 +45,25 @@ bool remove_directory_of(const ReplicaPlan& plan, const SidecarSockets& sockets)
 
 namespace {
 
+/// What the words of a program's command line may name: all of its environment.
+Variables with_environment(Variables variables, const std::vector<std::string>& environment) {
+  for (const std::string& each : environment) {
+    const std::size_t end = each.find('=');
+    variables.environment.insert_or_assign(each.substr(0, end), each.substr(end + 1));
+  }
+  return variables;
+}
+
 SpawnSpec plain_spawn(const ReplicaPlan& plan, const ProgramSpec& program,
                       const std::filesystem::path& file, const Variables& variables) {
   const auto places = places_of(program.mounts, volumes_of(plan));
+  const Variables known = with_environment(
+      variables, program_environment(program, plan.spec.config, variables, places, {}));
   SpawnSpec wanted;
   wanted.program = file;
   for (const auto* words : {&program.command, &program.args}) {
     for (const std::string& word : *words)
-      wanted.argv.push_back(at_places(expand_variables(word, variables), places));
+      wanted.argv.push_back(at_places(expand_variables(word, known), places));
   }
   wanted.env = program_environment(program, plan.spec.config, variables, places, plan.environment);
   wanted.cwd = program.working_dir;
@@ -91,9 +102,10 @@ ContainerPlan container_of(const ReplicaPlan& plan, const ProgramSpec& program,
   wanted.name = fmt::format("sluice-{}-{}{}{}", plan.containers.engine, plan.id, serves ? "" : "-",
                             program.name);
   wanted.program = program;
-  for (const std::string& word : program.args)
-    wanted.arguments.push_back(expand_variables(word, variables));
   wanted.environment = program_environment(program, spec.config, variables, {}, {});
+  const Variables known = with_environment(variables, wanted.environment);
+  for (const std::string& word : program.args)
+    wanted.arguments.push_back(expand_variables(word, known));
   wanted.ours = program_environment({}, {}, variables, {}, plan.environment);
   wanted.port = serves ? plan.port.port() : std::uint16_t{0};
   wanted.inner_port = variables.port;

@@ -262,14 +262,16 @@ void take_live(ServiceSpec& spec, const ServiceSpec& other) {
 }
 
 std::string expand_variables(std::string_view text, const Variables& variables) {
-  const auto value_of = [&](std::string_view name) -> std::optional<std::string> {
+  const auto value_of = [&](std::string_view name, char open) -> std::optional<std::string> {
     if (name == "PORT") return fmt::format("{}", variables.port);
     if (name == "K_SERVICE") return variables.service;
     if (name == "K_REVISION") return variables.revision;
-    return std::nullopt;
+    const auto other = open == '(' ? variables.environment.find(name) : variables.environment.end();
+    return other == variables.environment.end() ? std::nullopt : std::optional{other->second};
   };
-  const auto is_name_char = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  const auto is_name_char = [](char c, char open) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (open == '(' && (c == '-' || c == '.'));
   };
   std::string result;
   while (!text.empty()) {
@@ -286,9 +288,9 @@ std::string expand_variables(std::string_view text, const Variables& variables) 
     const bool bracketed = open == '{' || open == '(';
     const std::size_t begin = bracketed ? 1 : 0;
     std::size_t end = begin;
-    while (end < text.size() && is_name_char(text[end])) ++end;
+    while (end < text.size() && is_name_char(text[end], open)) ++end;
     const bool closed = !bracketed || (end < text.size() && text[end] == (open == '{' ? '}' : ')'));
-    const auto value = closed ? value_of(text.substr(begin, end - begin)) : std::nullopt;
+    const auto value = closed ? value_of(text.substr(begin, end - begin), open) : std::nullopt;
     if (!value) {
       result += '$';
       continue;

@@ -246,10 +246,11 @@ struct Variables {
   std::uint16_t port = 0;
   std::string service;
   std::string revision;
+  std::map<std::string, std::string, std::less<>> environment = {};  ///< what else is in `env`
 };
 
-/// `$NAME`, `${NAME}` and `$(NAME)` for PORT, K_SERVICE and K_REVISION; `$$` becomes `$`;
-/// everything else stays as written (one-machine.md 1).
+/// `$NAME`, `${NAME}` and `$(NAME)` for PORT, K_SERVICE and K_REVISION, `$(NAME)` also for
+/// `environment`; `$$` becomes `$`; everything else stays as written (one-machine.md 1).
 [[nodiscard]] std::string expand_variables(std::string_view text, const Variables& variables);
 
 /// Where a program is: `command` itself when it has a `/` (relative to `cwd`), else the first

@@ -199,13 +199,18 @@ std::vector<std::string> program_environment(const ProgramSpec& program,
       result.push_back(all.prefix + key + "=" + from(all.source, value));
     }
   }
+  Variables known = variables;
   for (const EnvVar& variable : program.env) {
-    const std::string name = variable.name + "=";
+    std::string value;
     if (!variable.from) {
-      result.push_back(name + at_places(expand_variables(variable.value, variables), mounts));
-    } else if (const std::string* const value = value_of(config, *variable.from)) {
-      result.push_back(name + from(variable.from->source, *value));
+      value = at_places(expand_variables(variable.value, known), mounts);
+    } else if (const std::string* const found = value_of(config, *variable.from)) {
+      value = from(variable.from->source, *found);
+    } else {
+      continue;  // optional
     }
+    result.push_back(variable.name + "=" + value);
+    known.environment.insert_or_assign(variable.name, std::move(value));
   }
   result.push_back(fmt::format("PORT={}", variables.port));
   result.push_back("K_SERVICE=" + variables.service);

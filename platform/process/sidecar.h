@@ -69,9 +69,9 @@ struct SidecarFacts {
 [[nodiscard]] std::string readiness_probe_json(const ReadinessProbe& probe, std::uint16_t port);
 
 /// The environment of a program of a service (one-machine.md 3): `base`, then its own variables,
-/// expanded unless they come from a ConfigMap or Secret of `config`, then PORT, K_SERVICE,
-/// K_CONFIGURATION and K_REVISION. Later ones replace earlier ones of the same name. The paths of
-/// `mounts` are replaced in all but the values of Secrets.
+/// expanded, also by those before them, unless they come from a ConfigMap or Secret of `config`,
+/// then PORT, K_SERVICE, K_CONFIGURATION and K_REVISION. Later ones replace earlier ones of the
+/// same name. The paths of `mounts` are replaced in all but the values of Secrets.
 [[nodiscard]] std::vector<std::string> program_environment(const ProgramSpec& program,
                                                            const ConfigDocuments& config,
                                                            const Variables& variables,

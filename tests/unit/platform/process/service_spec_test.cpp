@@ -28,6 +28,13 @@ TEST(Expansion, DoubledDollarIsOne) {
   EXPECT_EQ(expand_variables("$$PORT $$$PORT $$$$", kVariables), "$PORT $20001 $$");
 }
 
+TEST(Expansion, ReplacesOtherVariablesAsAClusterDoes) {
+  const Variables variables{20001, "app", "app-00002", {{"A", "aa"}, {"b.c-d", "x"}}};
+  EXPECT_EQ(expand_variables("$(A)-$(b.c-d)-$(PORT)", variables), "aa-x-20001");
+  EXPECT_EQ(expand_variables("$A ${A} $$(A) $(B) ${b.c-d}", variables),
+            "$A ${A} $(A) $(B) ${b.c-d}");
+}
+
 TEST(FindProgram, NamesTheMissingCommandAndTheFix) {
   const auto found = find_program("pyhton3", "/usr/bin:/bin", "/");
 

@@ -97,6 +97,18 @@ TEST(ProgramEnvironment, TakesValuesOfConfigAsTheyAre) {
                                       "K_CONFIGURATION=app", "K_REVISION=app-00001"}));
 }
 
+TEST(ProgramEnvironment, ExpandsTheVariablesBeforeIt) {
+  const ConfigKey token{{ConfigKind::secret, "keys"}, "token"};
+  const ConfigDocuments config{{token.source, {{"token", "$(A)"}}}};
+  ProgramSpec program;
+  program.env = {{"B", "$(A)"}, {"A", "aa"}, {"C", "$(A)-$(T)"}, {"T", "", token}, {"D", "$(T)"}};
+
+  EXPECT_EQ(
+      program_environment(program, config, {20000, "app", "app-00001"}, {}, {}),
+      (std::vector<std::string>{"B=$(A)", "A=aa", "C=aa-$(T)", "T=$(A)", "D=$(A)", "PORT=20000",
+                                "K_SERVICE=app", "K_CONFIGURATION=app", "K_REVISION=app-00001"}));
+}
+
 TEST(HealthRule, FailsAfterTheThresholdInARow) {
   const TimePoint begun{};
   HealthRule rule{3, begun};
