@@ -31,7 +31,7 @@ class History {
                                                               TimePoint since) const = 0;
 
   /// Decisions since `since` that were to be kept and are not: {"from","to","count","reason",
-  /// "lasts"} each, with `lasts` for what continues.
+  /// "lasts"} each, with `lasts` for what continues; without "from" and "count" all before "to".
   [[nodiscard]] virtual std::vector<nlohmann::json> not_kept(const model::Revision& of,
                                                              TimePoint since) const = 0;
 

@@ -189,6 +189,15 @@ class Owners(ResumeCase):
         self.assertEqual(len(self.warnings(engine, 'ver is not resumed: command not found')), 1)
         self.assertEqual(len(self.warnings(engine, 'broken.yaml')), 1)
 
+    def test_a_damaged_record_of_the_start_is_one_warning(self):
+        engine = self.up_app()
+        self.apply('ver')
+        self.assertEqual(engine.stop(), 0)
+        (self.state() / 'start.json').write_text('{')
+        engine = self.up('--name', 'app')
+        self.assertIn('ver', self.services())
+        self.assertEqual(len(self.warnings(engine, 'start.json is damaged')), 1)
+
     def test_apply_names_the_watched_file_and_writes_into_it(self):
         text = '# The services.\n' + service('one') + '---\n' + service('ver') + '---\n' + service('two')
         path = self.write('all.yaml', text)

@@ -58,10 +58,11 @@ net::UpstreamLimits api_limits() {
 
 // `warn` is called from another thread.
 std::unique_ptr<autoscaler::History> open_history(const EnginePaths& paths, bool has_state,
-                                                  History::Warn warn) {
+                                                  TimePoint now, History::Warn warn) {
   if (!has_state) return std::make_unique<autoscaler::RingHistory>();
   HistoryOptions options;
   options.file = paths.history_db();
+  options.opened = now;
   return std::make_unique<History>(options, std::move(warn));
 }
 
@@ -90,7 +91,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       log_{log},
       events_{events},
       started_{clock_.now()},
-      history_{open_history(paths, has_state,
+      history_{open_history(paths, has_state, started_,
                             [this](const Problem& problem) {
                               boost::asio::post(io_, [this, problem] {
                                 publish_text("warning", problem.what, problem.fix);
@@ -257,8 +258,11 @@ std::optional<Problem> Engine::open_door() {
     const auto loaded = door_tls_->load();
     if (!loaded) return loaded.error();
     if (*loaded == nullptr) {
-      return Problem{"--tls: no such file: " + setup_.tls->certificate + " or " + setup_.tls->key,
-                     "give a PEM certificate chain and its PEM key"};
+      std::error_code ignored;
+      const bool has_certificate = std::filesystem::exists(setup_.tls->certificate, ignored);
+      return Problem{
+          "--tls: no such file: " + (has_certificate ? setup_.tls->key : setup_.tls->certificate),
+          "give a PEM certificate chain and its PEM key"};
     }
     (*loaded)->offer_h2_to([this](std::string_view name) { return host_speaks_h2(name); });
     sessions = *loaded;
@@ -313,7 +317,7 @@ void Engine::on_signal() {
       reload(true);
     } else if (number == SIGUSR1) {
       log_.write(log::Severity::info, json_line(api_.service_list(0, api_.service_count())));
-    } else if (++signals_seen_ == 1) {
+    } else if (++signals_seen_ == 1 && !(closing_ && number == SIGINT)) {
       begin_shutdown([](const ShutdownResult&) {});
     } else {
       platform_.stop_all(true);

@@ -5,10 +5,10 @@
 #include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
-#include <sqlite3.h>
 
 #include "platform/process/time_text.h"
 #include "platform/process/write_failures.h"
+#include "programs/sluice/engine/database.h"
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
@@ -40,7 +40,6 @@ constexpr const char* kTooMany = "more decisions at once than the disk takes";
 // Rows between two looks at age and size, and rows of one transaction at most.
 constexpr std::size_t kPruneEvery = 512;
 constexpr std::size_t kBatchMax = 256;
-constexpr int kBusyMilliseconds = 250;
 
 constexpr const char* kSchema =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=4194304;"
@@ -49,75 +48,8 @@ constexpr const char* kSchema =
     "CREATE INDEX IF NOT EXISTS rows_by_service ON rows(kind, service, at);"
     "CREATE INDEX IF NOT EXISTS rows_by_time ON rows(at);";
 
-struct CloseDatabase {
-  void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
-};
-
-struct FinishStatement {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-};
-
-using Database = std::unique_ptr<sqlite3, CloseDatabase>;
-using Statement = std::unique_ptr<sqlite3_stmt, FinishStatement>;
-
-// Why the step failed that has just failed. SQLite keeps no number of the system's error for a
-// commit; errno still has it.
-std::string reason_of(sqlite3* db) {
-  const int of_system = errno != 0 ? errno : sqlite3_system_errno(db);
-  const int code = sqlite3_errcode(db) & 0xff;
-  if (code == SQLITE_FULL) return error_text(ENOSPC);
-  const bool concerns_system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
-  return concerns_system && of_system != 0 ? error_text(of_system) : sqlite3_errmsg(db);
-}
-
-// Null when it cannot be opened, and then `reason` is why.
-Database open_database(const std::filesystem::path& file, int flags, std::string& reason) {
-  sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(file.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-  Database db(raw);
-  if (code != SQLITE_OK) {
-    reason = raw == nullptr ? error_text(ENOMEM) : reason_of(raw);
-    db.reset();
-  } else {
-    sqlite3_busy_timeout(raw, kBusyMilliseconds);
-  }
-  return db;
-}
-
-Statement prepare(sqlite3* db, const char* sql) {
-  sqlite3_stmt* raw = nullptr;
-  if (db == nullptr ||
-      sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &raw, nullptr) != SQLITE_OK) {
-    return nullptr;
-  }
-  return Statement(raw);
-}
-
-bool bind_text(sqlite3_stmt* statement, int index, std::string_view text) {
-  return sqlite3_bind_text(statement, index, text.data(), static_cast<int>(text.size()),
-                           SQLITE_TRANSIENT) == SQLITE_OK;
-}
-
 std::int64_t nanoseconds(TimePoint at) {
   return at.time_since_epoch().count();
-}
-
-// Runs a statement without rows and makes it fit for the next use.
-bool step_done(sqlite3_stmt* statement) {
-  const bool done = statement != nullptr && sqlite3_step(statement) == SQLITE_DONE;
-  if (statement != nullptr) {
-    sqlite3_reset(statement);
-  }
-  return done;
-}
-
-bool execute(sqlite3* db, const char* sql) {
-  return sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK;
-}
-
-bool looks_broken(sqlite3* db) {
-  const int code = db == nullptr ? SQLITE_OK : sqlite3_errcode(db);
-  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
 nlohmann::json gap_json(const Gap& gap, bool lasts) {
@@ -126,13 +58,6 @@ nlohmann::json gap_json(const Gap& gap, bool lasts) {
           {"count", gap.count},
           {"reason", gap.reason},
           {"lasts", lasts}};
-}
-
-std::int64_t pragma_number(sqlite3* db, const char* sql) {
-  const Statement statement = prepare(db, sql);
-  return statement && sqlite3_step(statement.get()) == SQLITE_ROW
-             ? sqlite3_column_int64(statement.get(), 0)
-             : 0;
 }
 
 }  // namespace
@@ -254,20 +179,37 @@ class History::Writer {
 
   void open() {
     constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    bool begun_again = false;
     db_ = open_database(options_.file, kFlags, failure_);
     if (db_ && !make_tables() && looks_broken(db_.get())) {
       // A file that is not a database is renamed and kept, and a new one is begun.
       db_.reset();
-      std::error_code ignored;
-      std::filesystem::rename(options_.file, options_.file.string() + ".broken", ignored);
+      std::error_code failed;
+      std::filesystem::rename(options_.file, broken_file(), failed);
       db_ = open_database(options_.file, kFlags, failure_);
-      if (db_) (void)make_tables();
+      begun_again = db_ && make_tables() && !failed;
     }
     insert_ = prepare(db_.get(), "INSERT INTO rows(kind, service, at, body) VALUES(?,?,?,?)");
     forget_old_ = prepare(db_.get(), "DELETE FROM rows WHERE at < ?");
     forget_some_ = prepare(db_.get(),
                            "DELETE FROM rows WHERE id IN (SELECT id FROM rows ORDER BY at LIMIT "
                            "(SELECT max(1, count(*) / 10) FROM rows))");
+    if (begun_again) tell_of_broken();
+  }
+
+  [[nodiscard]] std::string broken_file() const { return options_.file.string() + ".broken"; }
+
+  // Of all services, since it is not known which were in it.
+  void tell_of_broken() {
+    const TimePoint now = std::max(options_.opened, last_try_);
+    const std::string what = options_.file.string() + " was damaged";
+    const nlohmann::json gap = {{"to", format_time(now)}, {"reason", what}, {"lasts", false}};
+    (void)insert(
+        {.kind = Kind::gap, .service = {}, .at = nanoseconds(now), .body = json_line(gap)});
+    if (warn_) {
+      warn_({.what = what + "; the history begins again",
+             .fix = "what was in it is in " + broken_file()});
+    }
   }
 
   [[nodiscard]] bool make_tables() {
@@ -470,7 +412,9 @@ std::vector<nlohmann::json> History::decisions(std::string_view service, TimePoi
 }
 
 std::vector<nlohmann::json> History::not_kept(std::string_view service, TimePoint since) const {
-  auto gaps = reader_->since(Kind::gap, service, since, kGapsShown);
+  auto gaps = reader_->since(Kind::gap, "", since, 1);
+  auto own = reader_->since(Kind::gap, service, since, kGapsShown);
+  std::move(own.begin(), own.end(), std::back_inserter(gaps));
   const auto open = writer_->gap(service);
   if (open && open->to >= since) gaps.push_back(gap_json(*open, true));
   return gaps;

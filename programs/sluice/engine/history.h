@@ -24,9 +24,13 @@ struct HistoryOptions {
   Duration age_max = std::chrono::hours{24 * 7};
   std::int64_t bytes_max = std::int64_t{64} << 20;
   std::size_t queue_max = 4096;  ///< rows waiting for the disk; more are dropped and counted
+  TimePoint opened = {};         ///< when it is opened
 };
 
 /// What an engine decided and how its cold starts went, in a SQLite file that keeps the newest.
+///
+/// A file that is no database is renamed, with one warning, and a new one is begun, which has since
+/// when that is.
 ///
 /// Writing never waits: rows go through a bounded queue to one thread. A disk that is full or
 /// read-only costs one warning and the rows, nothing else; what was lost is remembered, in the file
@@ -34,8 +38,8 @@ struct HistoryOptions {
 /// sees rows once they are written (a few milliseconds later).
 class History final : public autoscaler::History {
  public:
-  /// `warn` is called on the writer's thread, once until writing has worked again: post it to the
-  /// loop.
+  /// `warn` is called on the writer's thread, of a failure once until writing has worked again:
+  /// post it to the loop.
   using Warn = std::function<void(const Problem&)>;
 
   History(const HistoryOptions& options, Warn warn);

@@ -72,11 +72,18 @@ std::optional<BroughtBy> KeptServices::brought_by(const std::string& service) co
 
 StartRecord KeptServices::start() const {
   const auto text = files::read_file(start_);
-  const auto json = reading::parsed(text && *text ? **text : "");
-  return {.files = reading::strings(json, "files"),
-          .http = reading::text(json, "http"),
-          .tls = reading::strings(json, "tls"),
-          .config = reading::text(json, "config")};
+  if (text && !*text) return {};  // none yet
+  const auto json = reading::parsed(text ? **text : "");
+  StartRecord record{.files = reading::strings(json, "files"),
+                     .http = reading::text(json, "http"),
+                     .tls = reading::strings(json, "tls"),
+                     .config = reading::text(json, "config")};
+  if (!json.is_object()) {
+    record.warning = (text ? start_.string() + " is damaged" : text.error().what) +
+                     "; the files and the address of the start before are not taken up: name them "
+                     "with -f and --http";
+  }
+  return record;
 }
 
 void KeptServices::keep_start(const StartRecord& record) const {

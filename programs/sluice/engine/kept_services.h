@@ -25,6 +25,7 @@ struct StartRecord {
   std::string http = {};                ///< as given; empty: it was not
   std::vector<std::string> tls = {};    ///< certificate and key, absolute; empty: not given
   std::string config = {};              ///< as given, absolute; empty: it was not
+  std::string warning = {};             ///< of a record that is there and cannot be read
 
   friend bool operator==(const StartRecord&, const StartRecord&) = default;
 };

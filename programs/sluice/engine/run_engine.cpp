@@ -106,7 +106,11 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
   const bool given = options.http_given || settings.http != EngineSettings{}.http;
   const std::string text = options.http_given ? options.http : settings.http;
   const auto address = net::parse_address(text);
-  if (!address) return address.error();
+  if (!address) {
+    return options.http_given ? Problem{"--http: " + address.error().what,
+                                        "give HOST:PORT, such as 127.0.0.1:8080"}
+                              : address.error();
+  }
   std::vector<net::Address> doors{*address};
   // The default port moves on when another program has it; a requested port does not.
   for (std::uint16_t port = kFirstDoor + 1; !given && port <= kLastDoor; ++port) {
@@ -275,6 +279,7 @@ int run_engine(const UpOptions& given) {
   if (options.resume) {
     before = KeptServices{paths}.start();
     setup.warnings = take_up(options, before);
+    if (!before.warning.empty()) setup.warnings.push_back(before.warning);
   }
   std::optional<fs::path> config;
   if (!options.config_file.empty()) config = options.config_file;

@@ -263,11 +263,15 @@ std::string gaps_text(const json& gaps) {
   std::string text;
   for (const json& gap : gaps) {
     const std::string from = clock_text(text_field(gap, "from"));
+    const std::string to = clock_text(text_field(gap, "to"));
     const std::string reason = text_field(gap, "reason");
+    if (!gap.contains("from")) {
+      text += fmt::format("decisions before {} are not kept: {}\n", to, reason);
+      continue;
+    }
     text += reading::flag(gap, "lasts")
                 ? fmt::format("decisions since {} are not kept: {}\n", from, reason)
-                : fmt::format("decisions from {} to {} were not kept: {}\n", from,
-                              clock_text(text_field(gap, "to")), reason);
+                : fmt::format("decisions from {} to {} were not kept: {}\n", from, to, reason);
   }
   return text;
 }

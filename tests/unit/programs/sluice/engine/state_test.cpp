@@ -129,11 +129,23 @@ TEST_F(State, AHistoryThatWasDeletedIsMadeAgain) {
 
 TEST_F(State, ABrokenHistoryIsSetAsideAndReplaced) {
   std::filesystem::copy_file("/proc/self/exe", dir_ / "history.db");
-  History history({.file = dir_ / "history.db"}, {});
-  history.record_decision("app", TimePoint{}, {{"n", 1}});
+  std::vector<std::string> warnings;
+  const TimePoint now{hours{1000}};
+  History history({.file = dir_ / "history.db", .opened = now},
+                  [&](const Problem& problem) { warnings.push_back(problem.text()); });
+  history.record_decision("app", now, {{"n", 1}});
   ASSERT_TRUE(history.flush(seconds{20}));
   EXPECT_EQ(history.decisions("app", TimePoint{}).size(), 1U);
   EXPECT_TRUE(std::filesystem::exists(dir_ / "history.db.broken"));
+  const std::string file = (dir_ / "history.db").string();
+  EXPECT_EQ(warnings, std::vector<std::string>{file +
+                                               " was damaged; the history begins again; what "
+                                               "was in it is in " +
+                                               file + ".broken"});
+  EXPECT_TRUE(history.not_kept("app", now + seconds{1}).empty());
+  EXPECT_EQ(
+      json(history.not_kept("app", now)).dump(),
+      R"([{"lasts":false,"reason":")" + file + R"( was damaged","to":"1970-02-11T16:00:00Z"}])");
 }
 
 TEST_F(State, OneEngineHoldsANameAndTheSecondGetsTheHolder) {
