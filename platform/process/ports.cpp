@@ -50,9 +50,10 @@ bool binds(std::uint16_t port, bool reuse = false) {
 
 }  // namespace
 
-PortLease::PortLease(PortAllocator& allocator, std::uint16_t port, UniqueFd lock)
+PortLease::PortLease(PortAllocator& allocator, std::uint16_t port, const std::string& service,
+                     UniqueFd lock)
     : allocator_(&allocator), port_(port), lock_(std::move(lock)) {
-  allocator_->leased_.insert(port);
+  allocator_->leased_.emplace(port, service);
 }
 
 PortLease::PortLease(PortLease&& other) noexcept
@@ -98,14 +99,17 @@ Result<UniqueFd, Problem> PortAllocator::lock(std::uint16_t port) const {
     return held;
   }
   if (held && errno == EADDRINUSE) {
-    return Problem{fmt::format("port {} is reserved by another replica", port),
-                   "stop the other one or use another port"};
+    const auto ours = leased_.find(port);
+    return Problem{fmt::format("port {} is reserved by {}", port,
+                               ours == leased_.end() ? "a replica of another engine"
+                                                     : "service " + ours->second),
+                   "stop that or use another port"};
   }
   return Problem{fmt::format("cannot reserve port {}: {}", port, std::strerror(errno)),
                  "raise the limit of open files"};
 }
 
-Result<PortLease, Problem> PortAllocator::allocate() {
+Result<PortLease, Problem> PortAllocator::allocate(const std::string& service) {
   const TimePoint now = clock_.now();
   std::optional<Problem> lock_problem;
   for (int candidate = first_; candidate <= last_; ++candidate) {
@@ -121,7 +125,7 @@ Result<PortLease, Problem> PortAllocator::allocate() {
       lock_problem = held.error();
       continue;
     }
-    if (binds(port)) return PortLease(*this, port, std::move(*held));
+    if (binds(port)) return PortLease(*this, port, service, std::move(*held));
   }
   Problem problem{fmt::format("no free port from {} to {}", first_, last_),
                   "stop some replicas or free ports there"};
@@ -129,10 +133,10 @@ Result<PortLease, Problem> PortAllocator::allocate() {
   return problem;
 }
 
-Result<PortLease, Problem> PortAllocator::reserve(std::uint16_t port) {
+Result<PortLease, Problem> PortAllocator::reserve(std::uint16_t port, const std::string& service) {
   auto held = lock(port);
   if (!held) return held.error();
-  if (binds(port, true)) return PortLease(*this, port, std::move(*held));
+  if (binds(port, true)) return PortLease(*this, port, service, std::move(*held));
   return held_port(port, who_listens(port));
 }
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -38,7 +37,8 @@ class PortLease {
 
  private:
   friend class PortAllocator;
-  PortLease(PortAllocator& allocator, std::uint16_t port, UniqueFd lock);
+  PortLease(PortAllocator& allocator, std::uint16_t port, const std::string& service,
+            UniqueFd lock);
   void release();
 
   PortAllocator* allocator_ = nullptr;  // outlives every lease
@@ -57,12 +57,12 @@ class PortAllocator {
   PortAllocator(const PortAllocator&) = delete;
   PortAllocator& operator=(const PortAllocator&) = delete;
 
-  /// The lowest port that qualifies.
-  [[nodiscard]] Result<PortLease, Problem> allocate();
+  /// The lowest port that qualifies, for a replica of `service`.
+  [[nodiscard]] Result<PortLease, Problem> allocate(const std::string& service);
 
   /// Exactly `port`, for an app that ignores $PORT; the rest time does not apply. The problem names
-  /// the process that listens on it.
-  [[nodiscard]] Result<PortLease, Problem> reserve(std::uint16_t port);
+  /// the service that has it, or the process that listens on it.
+  [[nodiscard]] Result<PortLease, Problem> reserve(std::uint16_t port, const std::string& service);
 
  private:
   friend class PortLease;
@@ -71,8 +71,8 @@ class PortAllocator {
   const Clock& clock_;
   std::uint16_t first_;
   std::uint16_t last_;
-  std::set<std::uint16_t> leased_;            // by leases that exist
-  std::map<std::uint16_t, TimePoint> freed_;  // at most one entry per port of the range
+  std::map<std::uint16_t, std::string> leased_;  // to which service, by leases that exist
+  std::map<std::uint16_t, TimePoint> freed_;     // at most one entry per port of the range
 };
 
 }  // namespace sluice::local

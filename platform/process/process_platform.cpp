@@ -15,16 +15,20 @@ namespace {
 
 constexpr const char* kMax = "autoscaling.knative.dev/max-scale";
 
-// A program that has one port has one replica, whatever its annotations ask for.
-autoscaler::StringMap annotations_of(const ServiceSpec& spec) {
+// A program whose port is written down has one replica, whatever its annotations ask for. Of one
+// whose port was found ProcessRevision::grant() says why there are no more.
+autoscaler::StringMap annotations_of(const ServiceSpec& spec, bool port_was_found) {
   autoscaler::StringMap annotations{spec.template_annotations.begin(),
                                     spec.template_annotations.end()};
   if (!spec.fixed_port) return annotations;
-  annotations[kMax] = "1";
-  for (const char* name : {"min-scale", "initial-scale"}) {
+  const auto at_most_one = [&annotations](const char* name) {
     const auto found = autoscaler::find_annotation(annotations, name);
     if (found && found->value != "0") annotations[found->key] = "1";
-  }
+  };
+  at_most_one("initial-scale");
+  if (port_was_found) return annotations;
+  annotations[kMax] = "1";
+  at_most_one("min-scale");
   return annotations;
 }
 
@@ -83,10 +87,10 @@ Result<ProcessPlatform::Checked, Problem> ProcessPlatform::judge(const ServiceSp
     if (const auto found = find(init); !found) return found.error();
   }
   if (auto problem = check_targets(spec, spec.traffic)) return *problem;
-  return Checked{
-      .scaling = autoscaler::resolve(cluster_, annotations_of(spec), spec.container_concurrency,
-                                     autoscaler::Reachability::reachable),
-      .program = std::move(*program)};
+  return Checked{.scaling = autoscaler::resolve(cluster_, annotations_of(spec, false),
+                                                spec.container_concurrency,
+                                                autoscaler::Reachability::reachable),
+                 .program = std::move(*program)};
 }
 
 const ProcessService* ProcessPlatform::find(const std::string& name) const {
@@ -396,7 +400,7 @@ void ProcessPlatform::report(ProcessService& service, ProcessRevision& revision)
 void ProcessPlatform::tell(ProcessService& service, const ProcessRevision& revision,
                            const std::string& replaces) {
   model::Revision model = revision.model();
-  model.annotations = annotations_of(revision.spec());
+  model.annotations = annotations_of(revision.spec(), revision.port_was_found());
   const bool is_current = service.current.get() == &revision;
   model.in_service = (is_current || service.is_pinned(revision)) && !service.removed;
   if (model.in_service) {

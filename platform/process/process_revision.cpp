@@ -121,8 +121,9 @@ std::optional<Cause> ProcessRevision::not_ready() const {
 }
 
 std::optional<Cause> ProcessRevision::restarts() const {
-  const Duration ago = means_.loop.now() - last_end_;
-  if (ended_ == 0 || ordered_ == 0 || retired() || ago >= kEndsShown) return std::nullopt;
+  if (!last_end_ || ordered_ == 0 || retired()) return std::nullopt;
+  const Duration ago = means_.loop.now() - *last_end_;
+  if (ago >= kEndsShown) return std::nullopt;
   return cause_of_restarts(ended_, ago, last_end_cause_);
 }
 
@@ -171,6 +172,7 @@ void ProcessRevision::update(const ServiceSpec& spec, bool keeps_some) {
 void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
   if (stopped_) return;
   ordered_ = order.replicas;
+  if (ordered_ == 0) last_end_.reset();
   notice_start();
   for (const PodId& pod : order.remove) {
     Instance* const instance = find(pod.name);
@@ -294,9 +296,12 @@ void ProcessRevision::on_ready(Replica& replica) {
   instance.settled.reset();
   backoff_.became_ready(now);
   taken_ports_ = 0;
+  const bool looked_for_port = looks_for_port();
+  has_been_ready_ = true;
   last_failure_.reset();
   start_settled(replica.id());
   owner_.on_ready(*this);
+  if (looked_for_port) reconcile();
 }
 
 void ProcessRevision::on_start_failed(Replica& replica, const ReplicaEnd& end) {

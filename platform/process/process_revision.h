@@ -188,7 +188,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// How many of its replicas ended by themselves after they were ready.
   [[nodiscard]] std::int64_t ended() const { return ended_; }
 
-  /// Why the last of those did; absent: that is long ago, or nothing of it is wanted.
+  /// Why the last of those did; absent: that is long ago, or nothing of it has been wanted since.
   [[nodiscard]] std::optional<Cause> restarts() const;
 
   /// Those that are ready and take requests, as model() has them.
@@ -264,6 +264,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   void notice_start();
   void reconcile();
   [[nodiscard]] bool for_requests_only() const;
+  [[nodiscard]] bool looks_for_port() const;
   [[nodiscard]] std::int32_t may_try(std::int32_t missing) const;
   [[nodiscard]] std::int32_t tries(std::int32_t missing) const;
   [[nodiscard]] bool has_requests() const;
@@ -271,7 +272,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   void start_some(std::int32_t missing);
   [[nodiscard]] StartAnswer ask_for_room(const std::string& replica);
   [[nodiscard]] bool start_one();
-  void start_refused(const Problem& problem);
+  void start_refused(const std::string& replica, const Problem& problem);
   void leave(Instance& instance, Duration longest, const std::string& why);
   void stop(Instance& instance);
   void retry_at(TimePoint when);
@@ -288,8 +289,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   std::int32_t ordered_ = 0;
   std::optional<Cause> last_failure_;  // since then none became ready
   std::int64_t ended_ = 0;             // by themselves, after they were ready
-  TimePoint last_end_{};               // of those
+  std::optional<TimePoint> last_end_;  // of those, since it was last to sleep
   Cause last_end_cause_{};
+  bool has_been_ready_ = false;         // a replica of it
   int taken_ports_ = 0;                 // starts in a row whose port another program took
   std::optional<TimePoint> noticed_;    // when the present start from nothing was ordered
   std::optional<Cause> no_room_;        // since the last grant: why one more may not start

@@ -78,7 +78,16 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
     granted.shortage = "memory is short: replicas without load go first";
   }
   // One port has one replica, whatever bounds were set by hand.
-  if (facts_.spec.fixed_port) granted.replicas = std::min(granted.replicas, 1);
+  if (facts_.spec.fixed_port && granted.replicas > 1) {
+    granted.replicas = 1;
+    granted.bounded = true;
+    granted.shortage =
+        fmt::format("one replica at most can listen on port {}", *facts_.spec.fixed_port);
+    granted.fix = "let it listen on $PORT";
+    // Until it is ready there are better causes.
+    if (counts().ready > 0)
+      no_room_ = Cause{.kind = CauseKind::no_room, .what = granted.shortage, .fix = granted.fix};
+  }
   const std::int32_t there = live();
   const auto refuse = [&](std::int32_t replicas) {
     granted.replicas = replicas;

@@ -13,10 +13,18 @@ bool ProcessRevision::for_requests_only() const {
   return backoff_.failing() && means_.requests.waiting(id()) == 0 && !facts_.keeps_some;
 }
 
+// Whether it is not known yet that its program listens on $PORT and not on its containerPort, where
+// a second one could not.
+bool ProcessRevision::looks_for_port() const {
+  const ServiceSpec& spec = facts_.spec;
+  return spec.container_port && !spec.fixed_port && spec.image.empty() && !has_been_ready_;
+}
+
 // None during a wait, one after a failure, and of a service that fails one for a request only.
 std::int32_t ProcessRevision::may_try(std::int32_t missing) const {
   if (!backoff_.may_start(means_.loop.now()) || for_requests_only()) return 0;
   if (owner_.waits_for_port(*this)) return 0;
+  if (looks_for_port()) missing = std::min(missing, 1 - live());
   return backoff_.failures() > 0 ? std::min(missing, 1) : missing;
 }
 
@@ -86,7 +94,7 @@ bool ProcessRevision::start_one() {
   auto made = means_.make(*this, std::move(plan));
   if (!made) {
     means_.memory.ended(id);
-    start_refused(made.error());
+    start_refused(id, made.error());
     return false;
   }
   auto instance = std::make_unique<Instance>();
@@ -103,7 +111,8 @@ bool ProcessRevision::start_one() {
   return true;
 }
 
-void ProcessRevision::start_refused(const Problem& problem) {
+void ProcessRevision::start_refused(const std::string& replica, const Problem& problem) {
+  log_.append(means_.loop.now(), {replica}, "did not start: " + problem.text());
   backoff_.failed(means_.loop.now());
   last_failure_ = {.kind = CauseKind::cannot_start, .what = problem.what, .fix = problem.fix};
   means_.events.problem("warning", facts_.spec.name, problem.what, problem.fix);

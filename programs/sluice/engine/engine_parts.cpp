@@ -73,7 +73,8 @@ FrontFigures::Parts Engine::figures() {
 
 Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& owner,
                                                                ReplicaPlan plan) {
-  auto lease = plan.spec.fixed_port ? ports_.reserve(*plan.spec.fixed_port) : ports_.allocate();
+  auto lease = plan.spec.fixed_port ? ports_.reserve(*plan.spec.fixed_port, plan.spec.name)
+                                    : ports_.allocate(plan.spec.name);
   if (!lease) return lease.error();
   plan.port = std::move(*lease);
   plan.sidecar = sidecar_.program();

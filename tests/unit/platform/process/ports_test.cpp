@@ -40,8 +40,8 @@ class Ports : public testing::Test {
 TEST_F(Ports, LowestFirstAndNeverTwice) {
   PortAllocator ports(clock_, 27000, 27100);
 
-  const auto one = ports.allocate();
-  const auto two = ports.allocate();
+  const auto one = ports.allocate("app");
+  const auto two = ports.allocate("app");
 
   ASSERT_TRUE(one.has_value() && two.has_value());
   EXPECT_GE(one->port(), 27000);
@@ -52,24 +52,27 @@ TEST_F(Ports, AFreedPortIsNotReusedAtOnce) {
   PortAllocator ports(clock_, 27000, 27100);
   std::uint16_t before = 0;
   {
-    const auto lease = ports.allocate();
+    const auto lease = ports.allocate("app");
     ASSERT_TRUE(lease.has_value());
     before = lease->port();
   }
 
-  EXPECT_GT(ports.allocate()->port(), before);
+  EXPECT_GT(ports.allocate("app")->port(), before);
 }
 
 TEST_F(Ports, TwoEnginesShareNoPort) {
   PortAllocator mine(clock_, 27000, 27100);
   PortAllocator theirs(clock_, 27000, 27100);
 
-  const auto one = mine.allocate();
-  const auto two = theirs.allocate();
+  const auto one = mine.allocate("app");
+  const auto two = theirs.allocate("app");
 
   ASSERT_TRUE(one.has_value() && two.has_value());
   EXPECT_NE(one->port(), two->port());
-  EXPECT_FALSE(theirs.reserve(one->port()).has_value());
+  const std::string reserved = "port " + std::to_string(one->port()) + " is reserved by ";
+  EXPECT_EQ(theirs.reserve(one->port(), "app").error().what,
+            reserved + "a replica of another engine");
+  EXPECT_EQ(mine.reserve(one->port(), "web").error().what, reserved + "service app");
 }
 
 TEST_F(Ports, APortInUseIsPassedOver) {
@@ -78,7 +81,7 @@ TEST_F(Ports, APortInUseIsPassedOver) {
     if (taken.port == 0) continue;  // a machine without IPv6
     PortAllocator ports(clock_, taken.port, taken.port);
 
-    const auto lease = ports.allocate();
+    const auto lease = ports.allocate("app");
 
     ASSERT_FALSE(lease.has_value());
     EXPECT_EQ(lease.error().fix, "stop some replicas or free ports there");
@@ -89,7 +92,7 @@ TEST_F(Ports, ATakenFixedPortNamesItsHolder) {
   const OpenPort taken;
   PortAllocator ports(clock_);
 
-  const auto lease = ports.reserve(taken.port);
+  const auto lease = ports.reserve(taken.port, "app");
 
   ASSERT_FALSE(lease.has_value());
   EXPECT_NE(lease.error().what.find("pid " + std::to_string(::getpid())), std::string::npos)
@@ -110,7 +113,7 @@ TEST(Listeners, FindListeningProcesses) {
 TEST(Listeners, BelongToTheGroupOfTheirProcess) {
   const Clock clock;
   PortAllocator ports(clock, 27200, 27300);
-  const auto lease = ports.allocate();
+  const auto lease = ports.allocate("app");
   ASSERT_TRUE(lease.has_value());
   SpawnSpec spec;
   spec.program = SLUICE_TEST_ACTOR;

@@ -69,7 +69,7 @@ class ReplicaTest : public testing::Test {
     plan.spec.stop_grace = grace;
     plan.revision = "app-00001";
     plan.id = "app-00001-1";
-    auto lease = ports_.allocate();
+    auto lease = ports_.allocate("app");
     EXPECT_TRUE(lease.has_value());
     plan.port = std::move(*lease);
     plan.program = program_;
@@ -178,7 +178,7 @@ TEST_F(ReplicaTest, APortOfAnotherProcessIsAFailedStartNamingThePid) {
 }
 
 TEST_F(ReplicaTest, AnotherPortThanGivenIsWarnedOfWithTheFix) {
-  const auto other = ports_.allocate();
+  const auto other = ports_.allocate("app");
   ASSERT_TRUE(other.has_value());
   const std::string wrong = std::to_string(other->port());
   look_ = std::chrono::milliseconds{20};
