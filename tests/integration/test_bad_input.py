@@ -43,6 +43,20 @@ class CommandLine(EngineCase):
             self.assert_refuses(1, address,
                                 arguments=['up', '--http', address, '--', 'sleep', '60'])
 
+    def test_a_front_door_without_an_ip_address_is_78_with_the_form_that_is_taken(self):
+        done = self.home.run('up', '--http', 'nope:80', '--', 'sleep', '60')
+        self.assertEqual(done.returncode, 78)
+        self.assertIn("--http: bad address 'nope:80'", done.stderr)
+        self.assertIn('such as 127.0.0.1:8080', done.stderr)
+
+    def test_of_a_certificate_and_its_key_the_one_that_is_missing_is_named(self):
+        there = self.write('a.crt', '')
+        self.up_refuses(78, 'no such file: /none', arguments=['--tls', '/none', there, '--', 'sleep', '60'])
+        self.up_refuses(78, 'no such file: /none', arguments=['--tls', there, '/none', '--', 'sleep', '60'])
+
+    def test_two_dashes_without_a_command_are_2(self):
+        self.up_refuses(2, '-- COMMAND', arguments=['--engine', 'one', '--name', 'two', '--'])
+
     def test_a_second_front_door_of_one_engine_is_2_naming_both_and_the_flag(self):
         engine = self.up_app('--name', 'twin')
         self.up_refuses(2, engine.http, '127.0.0.1:0', '--engine NAME',
@@ -93,6 +107,29 @@ class Files(EngineCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn('containerConcurrency', done.stderr)
         self.assertEqual(engine.get(host='shop.localhost').status, 200)
+
+    def test_of_a_file_that_is_sent_in_parts_nothing_changes_when_one_service_is_wrong(self):
+        self.up('-f', self.write('shop.yaml', service()))
+        many = [service(name=f's{number:03}') for number in range(60)]
+        for name, wrong in (('value', service(name='bad', value='many')), ('name', many[0])):
+            with self.subTest(wrong=name):
+                file = self.write('many.yaml', '---\n'.join(many + [wrong]))
+                done = self.home.run('apply', '-f', file)
+                self.assertEqual((done.returncode, done.stdout), (78, ''), done.stderr)
+                self.assertIn(f'{file}:', done.stderr)
+        self.assertIn('two services are named `s000`', done.stderr)
+        self.assertNotIn('s000', self.home.run('get').stdout)
+
+    def test_a_document_without_a_name_and_one_that_is_no_yaml_have_their_line(self):
+        self.up('-f', self.write('shop.yaml', service()))
+        for text, line in ((service().replace('metadata:\n  name: shop\n', ''), 1),
+                           ('apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n', 1),
+                           ('a: b\nc: [\n', 3)):
+            with self.subTest(text=text):
+                file = self.write('wrong.yaml', text)
+                done = self.home.run('apply', '-f', file)
+                self.assertEqual(done.returncode, 78)
+                self.assertIn(f'{file}:{line}: ', done.stderr)
 
 
 class Clients(EngineCase):

@@ -131,6 +131,13 @@ class Starts(Case):
         self.assert_stands_everywhere(engine, sentence)
         self.assertEqual(engine_status(self, 'app')['state'], 'starting')
 
+    def test_the_log_has_the_cause_of_a_start_before_the_program(self):
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            port = taken.getsockname()[1]
+            self.up('--port', str(port), '--min', '1', '--', 'python3', APP)
+            cause = f'app-00001-1 | did not start: port {port} is held by'
+            eventually(lambda: cause in self.output('logs', 'app'), 'its cause in the log')
+
     def test_a_program_that_idles_on_another_port_does_not_hold_its_clients(self):
         port = free_port()
         engine = self.python(SERVE.format(port='OTHER'), env=[f'OTHER={port}'])
@@ -360,7 +367,7 @@ class Waiting(Case):
         done = self.applied(('one', 1, f'["python3", "{APP}"]'), ('two', 0, '["sleep", "600"]'))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('two created, revision two-00001, asleep', done.stdout)
-        self.assertTrue(done.stdout.endswith('1 of 1 service is ready\n'), done.stdout)
+        self.assertTrue(done.stdout.endswith('1 of 2 services are ready, 1 asleep\n'), done.stdout)
         self.assertEqual(engine_status(self, 'one')['ready'], 1)
 
     def test_it_ends_with_3_and_the_cause_when_one_of_them_does_not_become_ready(self):
@@ -402,6 +409,16 @@ class Waiting(Case):
         done = applied(1, self.FAILS.replace('no database', 'no disk'))
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn('one-00004 did not start: it ended with exit code 1: no disk; one-00001 serves; see', done.stderr)
+
+    def test_a_program_that_is_found_at_its_container_port_is_ready(self):
+        port = free_port()
+        self.up_app()
+        command = f'["sh", "-c", "PORT={port} exec python3 {APP}"]\n          ports: [{{containerPort: {port}}}]'
+        done = self.applied(('one', 2, command))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith('1 of 1 service is ready\n'), done.stdout)
+        reason = f'one replica at most can listen on port {port}'
+        eventually(lambda: reason in self.home.run('explain', 'one').stdout, 'the reason in explain')
 
     def test_what_still_starts_at_the_timeout_is_3(self):
         self.up_app()

@@ -31,6 +31,7 @@ bool is_certain(const std::string& cause, Duration waited) {
 
 struct Tally {
   std::size_t ready = 0;
+  std::size_t asleep = 0;
   std::size_t waiting = 0;
   std::vector<json> not_ready{};  // waiting or failed
 };
@@ -40,7 +41,10 @@ Tally count(const json& services, const std::set<std::string>& only, Duration wa
   for (const json& service : services) {
     if (!only.empty() && !only.contains(view::text_field(service, "name"))) continue;
     const Readiness found = readiness_of(service, waited);
-    if (found == Readiness::asleep) continue;
+    if (found == Readiness::asleep) {
+      ++tally.asleep;
+      continue;
+    }
     if (found == Readiness::ready) {
       ++tally.ready;
       continue;
@@ -52,9 +56,10 @@ Tally count(const json& services, const std::set<std::string>& only, Duration wa
 }
 
 std::string count_text(const Tally& tally) {
-  const std::size_t all = tally.ready + tally.not_ready.size();
+  const std::size_t all = tally.ready + tally.asleep + tally.not_ready.size();
   return std::to_string(tally.ready) + " of " + std::to_string(all) +
-         (all == 1 ? " service is" : " services are") + " ready";
+         (all == 1 ? " service is" : " services are") + " ready" +
+         (tally.asleep == 0 ? "" : ", " + std::to_string(tally.asleep) + " asleep");
 }
 
 void print(const Surroundings& with, const Tally& tally, bool count) {
@@ -65,6 +70,15 @@ void print(const Surroundings& with, const Tally& tally, bool count) {
     with.err << "and " << tally.not_ready.size() - kShown << " more are not ready\n";
   }
   if (count && tally.ready + tally.not_ready.size() > 0) with.out << count_text(tally) << "\n";
+}
+
+// An engine that has ended is no engine that does not answer.
+Failure no_answer(const Surroundings& with, const ApiPlace& engine, const Failure& failure) {
+  const auto running = places(with);
+  const bool runs = std::any_of(running.begin(), running.end(), [&engine](const ApiPlace& each) {
+    return each.name == engine.name;
+  });
+  return runs ? failure : Failure{kExitUnavailable, "engine " + engine.name + " was stopped"};
 }
 
 }  // namespace
@@ -101,7 +115,7 @@ int await_ready(const Surroundings& with, const ApiPlace& engine, const AwaitRul
   std::string shown;
   for (int pause = kFirstLook;; pause = std::min(2 * pause, kLastLook)) {
     const auto services = fetch_services(engine);
-    if (!services) return report(with, services.error());
+    if (!services) return report(with, no_answer(with, engine, services.error()));
     const Duration waited = with.clock.now() - begin;
     tally = count(*services, rules.services, waited);
     if (tally.waiting == 0 || waited >= rules.patience) break;

@@ -77,7 +77,7 @@ int await_services(const Surroundings& with, const std::string& name) {
   with.err.flush();
   const auto engine = find_engine(with, name);
   if (!engine) {
-    return report(with, engine.error());
+    return report(with, {kExitUnavailable, "engine " + name + " was stopped"});
   }
   const int code = await_ready(with, *engine, {});
   if (code == kExitNotReady) {

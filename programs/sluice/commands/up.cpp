@@ -271,7 +271,8 @@ Result<UpOptions, UsageProblem> parse_up(const std::vector<std::string>& args) {
   }
   UpOptions& options = raw.options;
   const bool nothing = options.files.empty() && !options.has_command_form();
-  options.resume = nothing && !(options.name.empty() && options.engine.empty());
+  options.resume =
+      nothing && dashes == args.end() && !(options.name.empty() && options.engine.empty());
   const Trouble troubles[] = {judge_forms(app, raw.options),
                               judge_name(raw.options),
                               judge_door(raw.options, app.count("--http") > 0),

@@ -7,13 +7,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace sluice::view {
 namespace {
 
+constexpr std::size_t kGapMax = 2;  // between two words of a line that is broken
+
 // 0 for what rounds to it, since -0.0 is printed with its sign.
 double without_sign(double value, double half) {
   return std::abs(value) < half ? 0.0 : value;
+}
+
+std::string_view first_columns(std::string_view text, std::size_t columns) {
+  std::size_t at = 0;
+  for (std::size_t used = 0; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
+    if (begins && ++used > columns) break;
+  }
+  return text.substr(0, at);
 }
 
 }  // namespace
@@ -54,12 +66,40 @@ std::string target_text(const nlohmann::json& object) {
 
 std::string shortened(std::string_view text, std::size_t columns) {
   if (width_of(text) <= columns) return std::string(text);
-  std::size_t at = 0;
-  for (std::size_t used = 0; at < text.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0U) != 0x80U;
-    if (begins && ++used >= columns) break;
+  return columns == 0 ? "" : std::string(first_columns(text, columns - 1)) + "…";
+}
+
+std::vector<std::string> wrapped(std::string_view line, std::size_t columns, std::size_t indent) {
+  if (columns == 0 || width_of(line) <= columns) return {std::string(line)};
+  const std::string margin(std::min(indent, columns / 4), ' ');
+  std::vector<std::string> lines;
+  std::string begun;
+  bool has_words = false;
+  const auto end_line = [&] {
+    lines.push_back(std::exchange(begun, margin));
+    has_words = false;
+  };
+  while (!line.empty()) {
+    const std::size_t spaces = std::min(line.find_first_not_of(' '), line.size());
+    line.remove_prefix(spaces);
+    std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(word.size());
+    const std::string gap(std::min(spaces, kGapMax), ' ');
+    if (width_of(begun) + gap.size() + width_of(word) <= columns) {
+      begun.append(gap).append(word);
+    } else {
+      if (has_words) end_line();
+      for (; width_of(begun) + width_of(word) > columns; end_line()) {
+        const std::string_view piece = first_columns(word, columns - width_of(begun));
+        begun += piece;
+        word.remove_prefix(piece.size());
+      }
+      begun += word;
+    }
+    has_words = true;
   }
-  return std::string(text.substr(0, at)) + (columns > 0 ? "…" : "");
+  lines.push_back(std::move(begun));
+  return lines;
 }
 
 std::size_t width_of(std::string_view text) {

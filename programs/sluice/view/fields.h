@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::view {
 
@@ -30,6 +31,11 @@ namespace sluice::view {
 
 /// The first `columns` columns of `text`; the last of them is `…` where text is left off.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
+
+/// `line` on lines of at most `columns`, broken between words: those after the first are set in by
+/// `indent`, and the spaces of a table shrink to two. A line that fits stays as it is.
+[[nodiscard]] std::vector<std::string> wrapped(std::string_view line, std::size_t columns,
+                                               std::size_t indent);
 
 /// Columns that `text` fills on a terminal: its code points.
 [[nodiscard]] std::size_t width_of(std::string_view text);

@@ -71,6 +71,7 @@ void LiveSession::on_event(const nlohmann::json& event) {
   } else {
     state_->view.add_line(text);
   }
+  if (text_field(event, "event") == "stopping") state_->view.set_ending();
 }
 
 void LiveSession::stop() {

@@ -13,7 +13,11 @@ namespace {
 
 constexpr std::string_view kKeys = "q quit   e explain   l output   arrows choose";
 constexpr std::string_view kKeysShort = "q quit  e explain  l output";
+constexpr std::string_view kEnding = "waits for requests in flight; Ctrl-C kills them";
+constexpr std::string_view kEndingShort = "ending; Ctrl-C kills";
 constexpr std::size_t kRowsMin = 3;
+constexpr std::size_t kEventIndent = 10;    // the width of its time
+constexpr std::size_t kExplainIndent = 17;  // of what follows a title
 
 std::vector<std::string> split_lines(std::string_view text) {
   std::vector<std::string> lines;
@@ -21,6 +25,16 @@ std::vector<std::string> split_lines(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     lines.push_back(printable(text.substr(0, end)));
     text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+template <class Texts>
+std::vector<std::string> wrapped_lines(const Texts& texts, std::size_t columns,
+                                       std::size_t indent) {
+  std::vector<std::string> lines;
+  for (const std::string& text : texts) {
+    for (std::string& line : wrapped(text, columns, indent)) lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -142,10 +156,10 @@ LiveView::Lines LiveView::output() const {
 }
 
 // The newest lines are the ones to see; an explanation is read from its start.
-LiveView::Lines LiveView::below(std::size_t room) const {
+LiveView::Lines LiveView::below(std::size_t room, std::size_t columns) const {
   Lines out;
   if (pane_ == Pane::explain) {
-    out = split_lines(explanation_);
+    out = wrapped_lines(split_lines(explanation_), columns, kExplainIndent);
     out.resize(std::min(out.size(), room));
     return out;
   }
@@ -154,7 +168,7 @@ LiveView::Lines LiveView::below(std::size_t room) const {
     add_newest(out, printed, room);
     return out;
   }
-  const Lines events(lines_.begin(), lines_.end());
+  const Lines events = wrapped_lines(lines_, columns, kEventIndent);
   // A title each; half of the rest for output, and what one leaves is the other's.
   const std::size_t titles = printed.empty() ? 1 : 2;
   if (room <= titles) return out;
@@ -178,7 +192,10 @@ std::string LiveView::question(std::size_t columns) const {
 
 std::string LiveView::foot(std::size_t columns) const {
   if (asking_) return question(columns);
-  return std::string(width_of(kKeys) <= columns ? kKeys : kKeysShort);
+  const auto fitting = [columns](std::string_view whole, std::string_view part) {
+    return std::string(width_of(whole) <= columns ? whole : part);
+  };
+  return ending_ ? fitting(kEnding, kEndingShort) : fitting(kKeys, kKeysShort);
 }
 
 std::vector<std::string> LiveView::frame(ScreenSize size) const {
@@ -187,7 +204,8 @@ std::vector<std::string> LiveView::frame(ScreenSize size) const {
   for (std::string& line : table(size.columns)) out.push_back(std::move(line));
   out.resize(std::min(out.size(), rows - 2));
   out.emplace_back();
-  for (std::string& line : below(rows - out.size() - 1)) out.push_back(std::move(line));
+  for (std::string& line : below(rows - out.size() - 1, size.columns))
+    out.push_back(std::move(line));
   out.resize(rows - 1);
   out.push_back(foot(size.columns));
   for (std::string& line : out) line = shortened(line, size.columns);

@@ -50,6 +50,9 @@ class LiveView {
   /// The output of selected(), in place of all that was there.
   void set_logs(std::string_view text);
 
+  /// The engine ends, and waits for requests.
+  void set_ending() { ending_ = true; }
+
   /// Takes keys as the terminal sent them, escape sequences of arrows whole. True: quit, and a
   /// question about that is answered.
   [[nodiscard]] bool on_keys(std::string_view keys);
@@ -77,7 +80,7 @@ class LiveView {
 
   [[nodiscard]] Lines head(std::size_t columns) const;
   [[nodiscard]] Lines table(std::size_t columns) const;
-  [[nodiscard]] Lines below(std::size_t room) const;
+  [[nodiscard]] Lines below(std::size_t room, std::size_t columns) const;
   [[nodiscard]] Lines output() const;
   [[nodiscard]] std::string foot(std::size_t columns) const;
   [[nodiscard]] std::string question(std::size_t columns) const;
@@ -96,6 +99,7 @@ class LiveView {
   std::size_t chosen_ = 0;
   Pane pane_ = Pane::lines;
   bool asking_ = false;
+  bool ending_ = false;
 };
 
 }  // namespace sluice::view

@@ -177,10 +177,12 @@ TEST(History, NamesWhatWasNotKept) {
       R"([{"from":"2026-11-20T14:03:00Z","to":"2026-11-20T14:20:00Z","count":7,"lasts":false,
            "reason":"no space left on device"},
           {"from":"2026-11-20T15:00:00Z","to":"2026-11-20T15:01:00Z","count":2,"lasts":true,
-           "reason":"no space left on device"}])");
+           "reason":"no space left on device"},
+          {"to":"2026-11-20T14:02:00Z","lasts":false,"reason":"history.db was damaged"}])");
   EXPECT_EQ(history_text(json::array(), gaps),
             "decisions from 14:03:00 to 14:20:00 were not kept: no space left on device\n"
-            "decisions since 15:00:00 are not kept: no space left on device\n");
+            "decisions since 15:00:00 are not kept: no space left on device\n"
+            "decisions before 14:02:00 are not kept: history.db was damaged\n");
   EXPECT_EQ(history_text(json::array(), json::array()), "nothing changed in that time\n");
 }
 
@@ -354,6 +356,35 @@ TEST(LiveView, KeepsEventsApartFromOutput) {
   EXPECT_EQ(below, (std::vector<std::string>{"events", "+1.0 s an event", "output of a",
                                              "a-00001-1 | 47", "a-00001-1 | 48", "a-00001-1 | 49",
                                              "q quit   e explain   l output   arrows choose"}));
+}
+
+TEST(LiveView, BreaksLongEventsAndExplanations) {
+  LiveView live = live_of(Quit::ends);
+  live.add_line("+1.000 s  0 -> 1 replica                                  why: activation\n");
+  live.set_explanation("  not ready      a-00001 is not ready: it ended with exit code 3: none\n");
+  const auto below = [&live] {
+    const auto frame = live.frame({.columns = 34, .rows = 12});
+    return std::vector<std::string>(frame.begin() + 6, frame.begin() + 9);
+  };
+  EXPECT_EQ(below(), (std::vector<std::string>{
+                         "events", "+1.000 s  0 -> 1 replica  why:", "        activation"}));
+  EXPECT_FALSE(live.on_keys("e"));
+  EXPECT_EQ(below(),
+            (std::vector<std::string>{"  not ready  a-00001 is not ready:",
+                                      "        it ended with exit code 3:", "        none"}));
+}
+
+TEST(LiveView, NamesTheKeyThatKillsWhileTheEngineEnds) {
+  LiveView live = live_of(Quit::ends);
+  live.set_ending();
+  EXPECT_EQ(live.frame({}).back(), "waits for requests in flight; Ctrl-C kills them");
+  EXPECT_EQ(live.frame({.columns = 34}).back(), "ending; Ctrl-C kills");
+}
+
+TEST(Wrapped, BreaksWordsThatAreLongerThanALine) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped("a  b", 4, 2), Lines{"a  b"});
+  EXPECT_EQ(wrapped("ab cdefghijk é", 4, 1), (Lines{"ab", " cde", " fgh", " ijk", " é"}));
 }
 
 TEST(LiveView, AsksBeforeItEndsServices) {
