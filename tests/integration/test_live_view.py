@@ -6,7 +6,7 @@ import unittest
 
 from engine import EngineCase
 from screen import Screen
-from wire import fetch
+from wire import connect, fetch
 
 APP = str(pathlib.Path(__file__).resolve().parent / 'printing_app.py')
 ADDRESS = re.compile(r'http://app\.localhost:(\d+)')
@@ -56,6 +56,26 @@ class Up(ScreenCase):
             self.assertLessEqual(max(map(len, frame)), columns)
             shown.press('qy')
             self.assertEqual(shown.end(), 0)
+
+    def test_events_have_their_reason_on_narrow_screens_too(self):
+        for columns in (60, 34):
+            shown, port = self.up_on_screen(columns=columns)
+            self.assertEqual(self.ask(port).status, 200)
+            shown.wait(lambda lines: 'why: zero replicas' in re.sub(' +', ' ', ' '.join(lines)))
+            self.assertLessEqual(max(map(len, shown.frame())), columns)
+            shown.press('qy')
+            self.assertEqual(shown.end(), 0)
+
+    def test_a_key_kills_what_the_end_waits_for_and_is_shown(self):
+        shown = self.screen('up', '--http', '127.0.0.1:0', '--demo')
+        port = int(ADDRESS.search(shown.wait(lambda lines: lines and ADDRESS.search(lines[0]))[0]).group(1))
+        with connect(f'127.0.0.1:{port}') as client:
+            client.sendall(b'GET /sleep?ms=60000 HTTP/1.1\r\nHost: app.localhost\r\n\r\n')
+            shown.wait(lambda lines: any('app-00001-1 ready' in line for line in lines))
+            shown.press('qy')
+            shown.wait(lambda lines: lines[-1] == 'waits for requests in flight; Ctrl-C kills them')
+            shown.press('\x03')
+            self.assertEqual(shown.end(), 130)
 
     def test_services_end_after_a_question_only(self):
         shown, port = self.up_on_screen()
