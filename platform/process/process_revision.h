@@ -5,6 +5,7 @@
 #include "common/base/ids.h"
 #include "common/base/lifetime.h"
 #include "common/base/result.h"
+#include "common/log/log.h"
 #include "common/loop/loop.h"
 #include "common/model/revision.h"
 
@@ -50,6 +51,7 @@ struct ProcessMeans {
   MemoryPressure& memory;
   const RequestsNow& requests;
   ReplicaEvents& events;
+  const log::Logger& log;  ///< the engine's
   MakeReplica make;
   std::function<void(const Replica&)> started = {};  ///< its processes run; for the journal
   std::function<void(const Replica&)> ended = {};

@@ -69,6 +69,14 @@ class Logs(OutputCase):
         self.assert_refuses(1, 'named nope', f'replicas there now: {replica}',
                             arguments=['logs', 'app', '--replica', 'nope'])
 
+    def test_lines_of_the_sidecar_are_in_the_log_of_the_engine_alone(self):
+        engine = self.up_printing('--log-level', 'debug')
+        self.assertEqual(engine.get('/?close=1').status, 502)
+        self.print_text(engine, 'after')
+        self.wait_text('after', 'app')
+        wait_until(lambda: 'cannot reach the container' in engine.log_text(), 20, 'the line')
+        self.assertEqual([text for text in self.texts('app') if 'cannot' in text or 'failed' in text], [])
+
     def test_since_chooses_lines_by_time(self):
         engine = self.up_printing()
         self.print_text(engine, 'one')
