@@ -302,6 +302,7 @@ int Engine::run() {
 void Engine::on_second() {
   platform_.tick();
   reload(false);
+  keep_again();
   if (door_tls_) door_tls_->look();
   notify_init("WATCHDOG=1");
 }

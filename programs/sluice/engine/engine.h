@@ -177,6 +177,8 @@ class Engine final : public autoscaler::MachineApi,
   void take_up(const KeptServices::Service& kept);
   void leave_to_file(const std::string& name, const std::filesystem::path& file);
   void keep(const ServiceSpec& spec, BroughtBy by);
+  void keep_start();
+  void keep_again();
   [[nodiscard]] ApiResult<Applied> put_and_keep(const ServiceSpec& spec, BroughtBy by);
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
   [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
@@ -309,6 +311,9 @@ class Engine final : public autoscaler::MachineApi,
   boost::asio::steady_timer closing_timer_;
   SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
   KeptServices kept_;
+  std::set<std::string> unkept_;  // services of this start that could not be kept
+  bool start_kept_ = true;        // its record is
+  TimePoint keep_due_{};          // of the next try
   std::vector<std::string> notes_;
   std::map<std::string, std::vector<std::string>> session_environments_;  // by service
   std::map<std::uint64_t, UpSession> sessions_;

@@ -134,7 +134,7 @@ std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& sessio
   if (wrong.problems.empty()) {
     session.files = files;
     setup_.start.files.insert(setup_.start.files.end(), files.begin(), files.end());
-    kept_.keep_start(setup_.start);
+    keep_start();
     return std::nullopt;
   }
   for (const std::string& file : files) sources_->unwatch(file);
@@ -215,7 +215,7 @@ void Engine::end_session(std::uint64_t id) {
     sources_->unwatch(file);
     std::erase(setup_.start.files, file);
   }
-  kept_.keep_start(setup_.start);
+  keep_start();
   reload(true);
 }
 

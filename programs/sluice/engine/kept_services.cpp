@@ -79,14 +79,14 @@ StartRecord KeptServices::start() const {
           .config = reading::text(json, "config")};
 }
 
-void KeptServices::keep_start(const StartRecord& record) const {
-  (void)files::replace_file(start_,
-                            json_line(nlohmann::json{{"files", record.files},
-                                                     {"http", record.http},
-                                                     {"tls", record.tls},
-                                                     {"config", record.config}}) +
-                                "\n",
-                            0600);
+std::optional<Problem> KeptServices::keep_start(const StartRecord& record) const {
+  return files::replace_file(start_,
+                             json_line(nlohmann::json{{"files", record.files},
+                                                      {"http", record.http},
+                                                      {"tls", record.tls},
+                                                      {"config", record.config}}) +
+                                 "\n",
+                             0600);
 }
 
 bool KeptServices::any(const EnginePaths& paths) {

@@ -62,7 +62,7 @@ class KeptServices {
   [[nodiscard]] std::optional<BroughtBy> brought_by(const std::string& service) const;
 
   [[nodiscard]] StartRecord start() const;
-  void keep_start(const StartRecord& record) const;
+  [[nodiscard]] std::optional<Problem> keep_start(const StartRecord& record) const;
 
   /// Whether a start of that name has something to resume.
   [[nodiscard]] static bool any(const EnginePaths& paths);
