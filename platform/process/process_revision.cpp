@@ -120,6 +120,10 @@ std::optional<Cause> ProcessRevision::not_ready() const {
   return ordered_ > 0 ? last_failure_ : std::nullopt;
 }
 
+std::optional<Cause> ProcessRevision::shortage() const {
+  return retired() || counts().ready == 0 ? std::nullopt : no_room_;
+}
+
 std::optional<Cause> ProcessRevision::restarts() const {
   const Duration ago = means_.loop.now() - last_end_;
   if (ended_ == 0 || ordered_ == 0 || retired() || ago >= kEndsShown) return std::nullopt;

@@ -187,6 +187,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// Why the last start of it failed.
   [[nodiscard]] const std::optional<Cause>& last_failure() const { return last_failure_; }
 
+  /// Why some of the replicas that it wants beside those that are ready may not start.
+  [[nodiscard]] std::optional<Cause> shortage() const;
+
   /// How many of its replicas ended by themselves after they were ready.
   [[nodiscard]] std::int64_t ended() const { return ended_; }
 
