@@ -91,6 +91,7 @@ std::string banner_of(const json& answer, std::int64_t ready_ms) {
   facts.version = reading::text(answer, "version");
   facts.engine = reading::text(answer, "engine");
   facts.ready_ms = ready_ms;
+  facts.certificate = reading::text(answer, "certificate");
   for (const json& service : reading::array(answer, "services")) {
     facts.services.push_back(view::banner_service(service));
   }

@@ -113,6 +113,11 @@ class Engine final : public autoscaler::MachineApi,
   /// Where the front door answers for `host`, as a URL without a path.
   [[nodiscard]] std::string url_of(std::string_view host) const;
 
+  /// The file of the front door's certificate; empty without TLS.
+  [[nodiscard]] std::string certificate() const {
+    return setup_.tls ? setup_.tls->certificate : "";
+  }
+
   /// The token of this start; empty where nothing needs one. It is in paths.edit_token() too.
   [[nodiscard]] const std::string& token() const { return setup_.rules.token; }
 

@@ -167,8 +167,10 @@ json Engine::session_answer(const std::set<std::string>& names,
       services.push_back(service_facts(*service));
     }
   }
-  return {{"engine", setup_.name}, {"version", std::string{kVersion}}, {"http", door_.text()},
-          {"pid", ::getpid()},     {"services", std::move(services)},  {"warnings", warnings}};
+  return {{"engine", setup_.name}, {"version", std::string{kVersion}},
+          {"http", door_.text()},  {"certificate", certificate()},
+          {"pid", ::getpid()},     {"services", std::move(services)},
+          {"warnings", warnings}};
 }
 
 ApiResult<autoscaler::MachineSession> Engine::begin_session(const json& asked) {
