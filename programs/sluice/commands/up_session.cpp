@@ -27,7 +27,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kStopping = 503;
-constexpr Duration kGonePatience = std::chrono::seconds{5};
+constexpr Duration kRemovalPatience = std::chrono::seconds{5};
 constexpr int kRemovalLookMilliseconds = 10;
 
 // What belongs to the start of an engine, where it was given: the one that runs must have the same.
@@ -198,7 +198,7 @@ class SessionOutput {
 // The engine removes what the session has added as soon as its connection is gone.
 void wait_until_removed(const Surroundings& with, const ApiPlace& engine,
                         const std::set<std::string>& services) {
-  const TimePoint deadline = with.clock.now() + kGonePatience;
+  const TimePoint deadline = with.clock.now() + kRemovalPatience;
   for (const std::string& name : services) {
     const FoundService service{.engine = engine, .service = name};
     while (with.clock.now() < deadline) {
