@@ -2,10 +2,11 @@
 
 import json
 import shutil
+import subprocess
 import threading
 import unittest
 
-from engine import APP, EngineCase, alive, wait_until
+from engine import APP, EngineCase, SLUICE, alive, wait_until
 
 SERVICE = '''apiVersion: serving.knative.dev/v1
 kind: Service
@@ -222,6 +223,14 @@ class Owners(ResumeCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('one created', done.stdout)
         self.assertIn('two created', done.stdout)
+
+    def test_apply_reads_a_named_pipe(self):
+        self.up('--name', 'engine', '-f', self.write('other.yaml', service('other')))
+        path = self.write('piped.yaml', service('piped'))
+        done = subprocess.run(['bash', '-c', f'{SLUICE} apply -f <(cat {path})'], env=self.home.environment,
+                              capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('piped created', done.stdout)
 
     def test_apply_of_the_document_in_the_file_changes_nothing(self):
         path = self.write('ver.yaml', service('ver'))
