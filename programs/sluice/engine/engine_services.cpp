@@ -268,21 +268,17 @@ void Engine::publish_warnings(const std::vector<std::string>& warnings) {
   }
 }
 
-// Files are read again as a whole; what is wrong with any of them leaves everything as it was.
+// All files are read again; what is wrong with one of them leaves its services as they were.
 void Engine::reload(bool always) {
   if (sources_ == nullptr || closing_ || (!always && !sources_->changed())) return;
   const auto before = sources_->owners();
-  auto reading = sources_->read();
-  publish_warnings(reading ? reading->warnings : reading.error().warnings);
-  if (!reading) {
-    for (const Problem& problem : reading.error().problems) {
-      publish_text("error", problem.what, problem.fix);
-    }
-    return;
-  }
-  for (const Problem& problem : take(*reading)) publish_text("error", problem.what, problem.fix);
+  const SpecSources::Reading reading = sources_->read_valid();
+  publish_warnings(reading.warnings);
+  for (const Problem& problem : reading.problems) publish_text("error", problem.what, problem.fix);
+  const std::map<std::string, std::filesystem::path> now = sources_->owners();
+  for (const Problem& problem : take(reading)) publish_text("error", problem.what, problem.fix);
   for (const auto& [name, file] : before) {
-    if (!reading->files.contains(name) && find(name) != nullptr && !kept_.brought_by(name)) {
+    if (!now.contains(name) && find(name) != nullptr && !kept_.brought_by(name)) {
       drop(name);
     }
   }
