@@ -327,6 +327,7 @@ class Engine final : public autoscaler::MachineApi,
   std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;
   ShutdownResult shutdown_;
   TimePoint closing_due_{};
+  std::optional<int> terminal_;  // of the start: a descriptor
   int signals_seen_ = 0;
   int exit_code_ = 0;
   bool open_ = false;
