@@ -115,6 +115,12 @@ def verbs(program):
     return some([tuple(line.split(None, 1)) for line in listed.splitlines()], 'sluice --help')
 
 
+def exit_statuses(program):
+    """(status, meaning) as `sluice help -o json` lists them."""
+    text = subprocess.run([program, 'help', '-o', 'json'], capture_output=True, text=True, check=True, timeout=30).stdout
+    return some([(str(one['status']), one['meaning']) for one in json.loads(text)['exit_statuses']], 'sluice help')
+
+
 def shown_settings(program):
     """`sluice config -o json` without a file and with nothing set: (settings, variables of the environment)."""
     nothing = {'HOME': '/nonexistent', 'PATH': '/usr/bin:/bin'}

@@ -85,7 +85,9 @@ class TablesTest(unittest.TestCase):
                               {'key': 'autoscaler.window', 'type': 'time', 'default': '', 'meaning': 'long'}],
                  'environment': [{'key': name, 'default': 'none', 'meaning': 'listed'}
                                  for name in sorted(set(code.variables(self.sources)) - set(meanings.VARIABLES))]}
-        self.program.write_text(f'#!/bin/sh\n[ "$1" = config ] && echo \'{json.dumps(shown)}\' && exit\n'
+        exits = {'exit_statuses': [{'status': 78, 'meaning': 'a wrong file'}]}
+        self.program.write_text(f'#!/bin/sh\n[ "$1" = help ] && echo \'{json.dumps(exits)}\' && exit\n'
+                                f'[ "$1" = config ] && echo \'{json.dumps(shown)}\' && exit\n'
                                 '[ $# = 1 ] && printf "\\nVerbs:\\n  up  start\\n\\n" && exit\n'
                                 'printf "Options:\\n  --demo                      the app\\n"\n')
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
@@ -93,6 +95,7 @@ class TablesTest(unittest.TestCase):
     def test_every_table_is_in_the_manual(self):
         made = reference.tables(self.sources, self.program)
         self.assertEqual(made['flags'], '| verb | flag | meaning |\n| --- | --- | --- |\n| `up` | `--demo` | the app |\n')
+        self.assertIn('| 78 | a wrong file |\n', made['exits'])
         self.assertIn('| `http` | address | `:1` | the door |\n', made['config'])
         self.assertIn('| `window` | time | none | long |\n', made['autoscaler'])
         self.assertIn('| `XDG_STATE_HOME` | listed; otherwise none |\n', made['variables'])

@@ -63,7 +63,7 @@ struct ApplyFlags {
 
 // The engine does not know the file: it calls it `the document:LINE:`, at the beginning of its
 // message and of each further line.
-std::string in_file(std::string text, const std::string& path) {
+std::string in_file(std::string text, const std::string& name) {
   constexpr std::string_view kNoFile = "the document:";
   bool named = false;
   for (std::size_t at = 0; (at = text.find(kNoFile, at)) != std::string::npos;) {
@@ -75,15 +75,15 @@ std::string in_file(std::string text, const std::string& path) {
       continue;
     }
     named = true;
-    text.replace(at, kNoFile.size(), path + ":");
-    at += path.size() + 1;
+    text.replace(at, kNoFile.size(), name + ":");
+    at += name.size() + 1;
   }
-  return named ? text : path + ": " + text;
+  return named ? text : name + ": " + text;
 }
 
-void print_warnings(const Surroundings& with, const json& result, const std::string& path) {
+void print_warnings(const Surroundings& with, const json& result, const std::string& name) {
   for (const std::string& warning : reading::strings(result, "warnings")) {
-    with.err << "warning: " << in_file(warning, path) << "\n";
+    with.err << "warning: " << in_file(warning, name) << "\n";
   }
 }
 
@@ -118,7 +118,7 @@ void print_result(const Surroundings& with, const json& result, const ApplyFlags
 
 // Returns the status of a service that could not be taken, though its document is in order.
 int print_results(const Surroundings& with, const json& answer, const ApplyFlags& flags,
-                  const std::string& path, std::set<std::string>& applied) {
+                  const std::string& name, std::set<std::string>& applied) {
   int code = kExitOk;
   for (const json& item : reading::array(answer, "items")) {
     if (view::text_field(item, "result") != "refused") {
@@ -126,18 +126,19 @@ int print_results(const Surroundings& with, const json& answer, const ApplyFlags
       applied.insert(view::text_field(item, "service"));
       continue;
     }
-    with.err << path << ": " << view::text_field(item, "detail") << "; "
+    with.err << name << ": " << view::text_field(item, "detail") << "; "
              << view::text_field(item, "fix") << "\n";
     code = std::max(code, exit_code_of(reading::integer32(item, "status", 0)));
   }
   with.out.flush();
-  print_warnings(with, answer, path);
+  print_warnings(with, answer, name);
   return code;
 }
 
 /// A file as it is sent: in parts that the engine judges and carries out one at a time.
 struct Sent {
   std::string path;
+  std::string name;  ///< for people
   std::string text;
   std::vector<local::ServiceDocuments> parts;
 
@@ -151,11 +152,12 @@ Result<std::vector<Sent>, Failure> read_files(const std::vector<std::string>& pa
                                               const ApplyFlags& flags) {
   std::vector<Sent> files;
   for (const std::string& path : paths) {
+    const std::string name = local::shown_name(path);
     auto text = local::read_spec_file(path, local::NamedPipes::read);
     if (!text) return Failure{kExitConfig, text.error().text()};
     auto parts = local::service_documents(*text, flags.write ? 1 : kAtOnce);
-    if (!parts) return Failure{kExitConfig, path + ": " + parts.error().text()};
-    files.push_back({path, std::move(*text), std::move(*parts)});
+    if (!parts) return Failure{kExitConfig, name + ": " + parts.error().text()};
+    files.push_back({path, name, std::move(*text), std::move(*parts)});
   }
   return files;
 }
@@ -164,7 +166,7 @@ Result<std::string, Failure> put(const ApiPlace& engine, const Sent& file, std::
                                  const std::string& text) {
   auto body = fetch(
       engine, {.method = "PUT", .target = std::move(target), .body = text, .timeout = kPatience});
-  if (!body) return Failure{body.error().exit_code, in_file(body.error().text, file.path)};
+  if (!body) return Failure{body.error().exit_code, in_file(body.error().text, file.name)};
   return body;
 }
 
@@ -202,7 +204,7 @@ int send(const Surroundings& with, const ApiPlace& engine, const std::vector<Sen
       if (!failure) {
         const auto body = put(engine, file, file.target(flags.dry_run, flags.write), part.text);
         if (body) {
-          code = std::max(code, print_results(with, reading::parsed(*body), flags, file.path,
+          code = std::max(code, print_results(with, reading::parsed(*body), flags, file.name,
                                               progress.applied));
           continue;
         }
