@@ -105,7 +105,7 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
                                                     const EngineSettings& settings) {
   const bool given = options.http_given || settings.http != EngineSettings{}.http;
   const std::string text = options.http_given ? options.http : settings.http;
-  const auto address = net::parse_address(text);
+  const auto address = parse_door(text);
   if (!address) return address.error();
   std::vector<net::Address> doors{*address};
   // The default port moves on when another program has it; a requested port does not.
