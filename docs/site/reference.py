@@ -91,7 +91,7 @@ def tables(texts, program):
         'fields': fields_table(code.fields(texts)),
         'verbs': table(['verb', 'does'], [[f'`{verb}`', meaning] for verb, meaning in code.verbs(program)]),
         'flags': table(['verb', 'flag', 'meaning'],
-                       [[f'`{verb}`', f'`{flag}`', meaning] for verb, flag, meaning in code.flags(program)]),
+                       [[f'`{verb}`' if verb else 'before it', f'`{flag}`', meaning] for verb, flag, meaning in code.flags(program)]),
     }
 
 

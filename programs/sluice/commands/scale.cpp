@@ -7,7 +7,7 @@
 namespace sluice::commands {
 
 int run_scale(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Sets live bounds, which last until the spec is next applied.");
+  CLI::App app("Sets live bounds, which last until a changed spec is applied.");
   std::string name;
   std::int32_t min = 0;
   std::int32_t max = 0;
@@ -39,7 +39,7 @@ int run_scale(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  with.out << found->title() << ": bounds changed until its spec is next applied\n";
+  with.out << found->title() << ": bounds changed until a changed spec is applied\n";
   return kExitOk;
 }
 

@@ -119,6 +119,8 @@ TEST(Help, OfAVerbIsWhatTheVerbItselfPrints) {
   EXPECT_EQ(line.out(), general_help());
   EXPECT_EQ(line.run({"help", "explian"}), 2);
   EXPECT_EQ(line.err(), "unknown verb explian; did you mean explain?\n");
+  EXPECT_EQ(line.run({"help", "bogus"}), 2);
+  EXPECT_EQ(line.err(), "unknown verb bogus; see: sluice --help\n");
 }
 
 TEST(Verbs, WordsOfOtherToolsAreAnsweredWithOneLineThatNamesAVerb) {
