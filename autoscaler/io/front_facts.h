@@ -14,7 +14,7 @@ class FrontFacts {
  public:
   virtual ~FrontFacts() = default;
 
-  /// Sets "url", "queued", "in_flight", "rps", "p50_ms", "p99_ms", "min" and "not_ready", the
+  /// Sets "url", "queued", "in_flight", "rps", "p50_ms", "p99_ms" and "not_ready", the
   /// revisions of the same service that are amiss, the newest first, of a status object.
   virtual void complete(const Revision& revision, nlohmann::json& status) const = 0;
 

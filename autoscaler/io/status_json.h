@@ -26,6 +26,7 @@ struct RevisionStatus {
   std::string url{};  ///< empty: it has none
   std::string_view state{};
   Revision::Counts counts{};
+  Bounds bounds{};  ///< in force
   std::int32_t desired = 0;
   std::int32_t granted = 0;
   DecisionRecord decision{};

@@ -99,23 +99,22 @@ Fed HeadCheck::check_line(std::string_view line) {
     return kind_ == Kind::request ? check_request_line(line) : check_status_line(line);
   }
   if (++fields_ > limits_.fields_max) {
-    return {Fed::State::too_large, 0, "limit=SLUICE_MAX_HEADERS"};
+    return {Fed::State::too_large, 0, kHeaderFieldsLimit};
   }
   return check_field(line);
 }
 
 Fed HeadCheck::look(std::string_view bytes) {
-  constexpr std::string_view kTooLong = "limit=SLUICE_MAX_HEADER_BYTES";
   while (true) {
     at_ = skip_line_octets(bytes, at_);
-    if (at_ >= limits_.bytes_max) return {Fed::State::too_large, 0, kTooLong};
+    if (at_ >= limits_.bytes_max) return {Fed::State::too_large, 0, kHeaderBytesLimit};
     if (at_ == bytes.size()) return {};
     if (bytes[at_] != '\r') return bad(name_of_break(bytes[at_]));
     if (at_ + 1 == bytes.size()) return {};
     if (bytes[at_ + 1] != '\n') return bad("reason=bare-cr");
     const std::string_view line = bytes.substr(line_, at_ - line_);
     if (line.empty() && line_ > 0) {
-      if (at_ + 2 > limits_.bytes_max) return {Fed::State::too_large, 0, kTooLong};
+      if (at_ + 2 > limits_.bytes_max) return {Fed::State::too_large, 0, kHeaderBytesLimit};
       return {Fed::State::done, at_ + 2, {}};
     }
     const Fed checked = check_line(line);

@@ -13,7 +13,7 @@ import meanings
 import settings_in_code as code
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = ('docs/manual/configuration.md', 'docs/manual/services.md')
+PAGES = ('docs/manual/configuration.md', 'docs/manual/services.md', 'docs/manual/run.md')
 SOURCE_ROOMS = ('common/scaling', 'common/kube', 'platform/process', 'programs/sluice')
 TABLE = re.compile(r'(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)', re.DOTALL)
 
@@ -90,6 +90,7 @@ def tables(texts, program):
         'given': variables_table(code.given_variables(texts), meanings.GIVEN, 'GIVEN'),
         'fields': fields_table(code.fields(texts)),
         'verbs': table(['verb', 'does'], [[f'`{verb}`', meaning] for verb, meaning in code.verbs(program)]),
+        'exits': table(['exit status', 'means'], code.exit_statuses(program)),
         'flags': table(['verb', 'flag', 'meaning'],
                        [[f'`{verb}`' if verb else 'before it', f'`{flag}`', meaning] for verb, flag, meaning in code.flags(program)]),
     }

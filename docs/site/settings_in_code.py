@@ -115,6 +115,17 @@ def verbs(program):
     return some([tuple(line.split(None, 1)) for line in listed.splitlines()], 'sluice --help')
 
 
+def command_line(program):
+    """`sluice help -o json`."""
+    text = subprocess.run([program, 'help', '-o', 'json'], capture_output=True, text=True, check=True, timeout=30).stdout
+    return json.loads(text)
+
+
+def exit_statuses(program):
+    """(status, meaning) of each exit status."""
+    return some([(str(one['status']), one['meaning']) for one in command_line(program)['exit_statuses']], 'sluice help')
+
+
 def shown_settings(program):
     """`sluice config -o json` without a file and with nothing set: (settings, variables of the environment)."""
     nothing = {'HOME': '/nonexistent', 'PATH': '/usr/bin:/bin'}
@@ -127,10 +138,8 @@ def shown_settings(program):
 def flags(program):
     """(verb, flag with its value, meaning) of every flag and argument, as the help of each verb has them; without a verb,
     those that stand before it."""
-    shown = subprocess.run([program, 'help', '-o', 'json'], capture_output=True, text=True, check=True,
-                           timeout=30).stdout
     rows = [('', ' '.join([', '.join(flag['names']), flag['value']]).strip(), flag['about'])
-            for flag in json.loads(shown)['flags'] if '-h' not in flag['names']]
+            for flag in command_line(program)['flags'] if '-h' not in flag['names']]
     for verb, _ in verbs(program):
         rows += [(verb, *plain_flag(*row)) for row in rows_of_help(help_of(program, verb))
                  if not row[0].startswith('-h,')]

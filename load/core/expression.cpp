@@ -103,9 +103,9 @@ Result<Expression, Problem> parse_expression(std::string_view text) {
     const std::string_view value = http::trimmed(rest.substr(sign.size()));
     const auto parsed = parse_value(value, out.metric);
     if (!parsed) {
-      return bad(text, "cannot compare with '" + std::string{value} + "'",
-                 is_time(out.metric) ? "write a time with its unit, like 250ms or 75s"
-                                     : "write a plain number");
+      const bool time = is_time(out.metric);
+      return bad(text, "'" + std::string{value} + (time ? "' is no time" : "' is no number"),
+                 time ? "write one with its unit, like 250ms or 75s" : "write a plain number");
     }
     out.value = *parsed;
     return out;

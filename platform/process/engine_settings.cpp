@@ -199,7 +199,7 @@ Result<EngineSettings, std::vector<Problem>> load_engine_settings(
   if (!chosen) return EngineSettings{};
   const auto text = read_spec_file(*chosen);
   if (!text) return std::vector<Problem>{text.error()};
-  return parse_engine_settings(*text, chosen->string());
+  return parse_engine_settings(*text, shown_name(*chosen));
 }
 
 }  // namespace sluice::local

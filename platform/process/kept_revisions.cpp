@@ -165,8 +165,8 @@ void KeptRevisions::settle(const std::string& service, const std::set<int>& used
   std::vector<int> unused;
   for (auto& [number, kept] : known->second.revisions) {
     if (!used.contains(number)) unused.push_back(number);
-    if (!directory_ || !kept.secret) continue;
-    if (named.contains(number)) {
+    if (!directory_) continue;
+    if (!kept.secret || named.contains(number)) {
       if (kept.spec && write(number, *kept.spec, kept.made)) kept.spec.reset();
     } else if (!kept.spec) {
       kept.made = made(service, number);

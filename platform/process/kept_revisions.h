@@ -15,8 +15,8 @@ namespace sluice::local {
 
 /// The specs of a service's revisions, so that traffic can go to older ones and back, and the
 /// traffic that `sluice traffic` chose for a service whose document has none. With a directory both
-/// are there again after a start; a spec that cannot be written is kept in memory only. So is a
-/// spec with Secrets, but for one whose revision is named in the traffic.
+/// are there again after a start; a spec that cannot be written is kept in memory until settle()
+/// can. So is a spec with Secrets, but for one whose revision is named in the traffic.
 class KeptRevisions {
  public:
   /// Revisions of a service that have neither traffic nor a tag, beside the latest one.

@@ -1,8 +1,9 @@
 #include "platform/process/paths.h"
 
+#include <fmt/format.h>
+
 #include "platform/process/engine_variables.h"
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +13,6 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -79,7 +79,7 @@ bool accepts_connections(const fs::path& socket_path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string text = socket_path.string();
-  if (text.size() >= sizeof address.sun_path) {
+  if (text.size() > kSocketPathMax) {
     return false;
   }
   std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
@@ -125,6 +125,11 @@ int try_lock(int fd, int kind) {
 
 constexpr std::chrono::milliseconds kLook{5};
 
+// Sixteen characters, whatever the length of the name.
+std::string hash_text(std::string_view name) {
+  return fmt::format("{:016x}", std::hash<std::string_view>{}(name));
+}
+
 }  // namespace
 
 std::optional<std::string> process_env(std::string_view name) {
@@ -166,15 +171,21 @@ Result<PathRoots, Problem> path_roots(const EnvLookup& env, uid_t uid) {
 EnginePaths::EnginePaths(const PathRoots& roots, std::string name)
     : name_(std::move(name)), state_(roots.state / name_), runtime_(roots.runtime / name_) {}
 
+std::array<fs::path, 2> EnginePaths::replicas_dirs() const {
+  return {runtime_ / "r", runtime_.parent_path() / ".r" / hash_text(name_)};
+}
+
 fs::path EnginePaths::replica_dir(std::string_view replica) const {
-  return replicas_dir() / fs::path(replica);
+  const auto [plain, hashed] = replicas_dirs();
+  fs::path directory = plain / fs::path(replica);
+  const bool fits = (directory / kServingSocket).native().size() <= kSocketPathMax;
+  return fits ? directory : hashed / hash_text(replica);
 }
 
 std::optional<Problem> make_runtime_dir(const EnginePaths& paths) {
-  sockaddr_un address{};
-  if (paths.api_socket().string().size() >= sizeof address.sun_path) {
+  if (paths.api_socket().native().size() > kSocketPathMax) {
     return Problem{.what = "socket path " + paths.api_socket().string() + " is longer than " +
-                           std::to_string(sizeof address.sun_path - 1) + " bytes",
+                           std::to_string(kSocketPathMax) + " bytes",
                    .fix = "use a shorter --name, or set XDG_RUNTIME_DIR to a shorter path"};
   }
   for (const fs::path& path : {paths.runtime_dir().parent_path(), paths.runtime_dir()}) {

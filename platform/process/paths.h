@@ -2,16 +2,25 @@
 
 #include "common/base/result.h"
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <vector>
 
 namespace sluice::local {
+
+/// Of the path of a Unix socket, in bytes.
+inline constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;
+
+/// In the directory of a replica, where no socket has a longer name.
+inline constexpr std::string_view kServingSocket = "serving.sock";
 
 /// Reads one environment variable; nothing when it is unset.
 using EnvLookup = std::function<std::optional<std::string>(std::string_view)>;
@@ -81,8 +90,9 @@ class EnginePaths {
 
   [[nodiscard]] std::filesystem::path replicas_json() const { return runtime_ / "replicas.json"; }
 
-  /// Holds the directories of replicas.
-  [[nodiscard]] std::filesystem::path replicas_dir() const { return runtime_ / "r"; }
+  /// Hold the directories of replicas: those of their names, and those of names too long for the
+  /// address of a socket.
+  [[nodiscard]] std::array<std::filesystem::path, 2> replicas_dirs() const;
 
   /// Holds serving.sock, admin.sock and stats.sock of one replica.
   [[nodiscard]] std::filesystem::path replica_dir(std::string_view replica) const;

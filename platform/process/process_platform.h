@@ -34,8 +34,8 @@ enum class Applied { created, configured, unchanged };
 /// The word of the API for it.
 [[nodiscard]] const char* name(Applied applied);
 
-/// A revision that should serve, or share in it, and has no replica that is ready, or one whose
-/// replicas do not stay.
+/// A revision that should serve, or share in it, and has no replica that is ready, or fewer than it
+/// wants, or one whose replicas do not stay.
 struct NotReady {
   std::string revision;
   std::string_view state;  ///< a word of protocols.md 5; of static lifetime

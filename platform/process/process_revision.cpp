@@ -120,6 +120,10 @@ std::optional<Cause> ProcessRevision::not_ready() const {
   return ordered_ > 0 ? last_failure_ : std::nullopt;
 }
 
+std::optional<Cause> ProcessRevision::shortage() const {
+  return retired() || counts().ready == 0 ? std::nullopt : no_room_;
+}
+
 std::optional<Cause> ProcessRevision::restarts() const {
   const Duration ago = means_.loop.now() - last_end_;
   if (ended_ == 0 || ordered_ == 0 || retired() || ago >= kEndsShown) return std::nullopt;
@@ -361,14 +365,13 @@ void ProcessRevision::on_stopped(Replica& replica) {
 }
 
 void ProcessRevision::on_output(Replica& replica, OutputSource source, std::string_view line) {
-  // As long as nothing listens, that the sidecar's probe fails is no news: on_waiting() tells more.
-  const bool of_sidecar = source == OutputSource::sidecar;
-  const Instance* const from = find(replica.id());
-  const bool starts = of_sidecar && from != nullptr && !from->ready_at;
-  if (starts && replica.waits_for().kind == CauseKind::starting) return;
+  // A failure of it that matters is a cause of the replica, or an answer of the front door.
+  if (source == OutputSource::sidecar) {
+    means_.log.write(log::Severity::debug, line, {{"replica", replica.id()}});
+    return;
+  }
   const std::int64_t start = start_of(replica.id());
   log_.append(means_.loop.now(), {replica.id(), start}, line);
-  if (of_sidecar) return;
   means_.events.output(facts_.spec.name, {replica.id(), start}, source == OutputSource::app_stderr,
                        line);
 }

@@ -5,6 +5,7 @@
 #include "common/base/ids.h"
 #include "common/base/lifetime.h"
 #include "common/base/result.h"
+#include "common/log/log.h"
 #include "common/loop/loop.h"
 #include "common/model/revision.h"
 
@@ -50,6 +51,7 @@ struct ProcessMeans {
   MemoryPressure& memory;
   const RequestsNow& requests;
   ReplicaEvents& events;
+  const log::Logger& log;  ///< the engine's
   MakeReplica make;
   std::function<void(const Replica&)> started = {};  ///< its processes run; for the journal
   std::function<void(const Replica&)> ended = {};
@@ -184,6 +186,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   /// Why the last start of it failed.
   [[nodiscard]] const std::optional<Cause>& last_failure() const { return last_failure_; }
+
+  /// Why some of the replicas that it wants beside those that are ready may not start.
+  [[nodiscard]] std::optional<Cause> shortage() const;
 
   /// How many of its replicas ended by themselves after they were ready.
   [[nodiscard]] std::int64_t ended() const { return ended_; }

@@ -15,9 +15,6 @@ namespace {
 /// How long requests wait for memory before they are refused. Time for idle replicas of others to
 /// drain; what takes longer is not worth waiting for.
 constexpr Duration kPatience = std::chrono::seconds{5};
-/// When it is worth asking again: samples are taken all the time, but memory comes back with the
-/// end of other work.
-constexpr Duration kRetryAfter = std::chrono::seconds{10};
 /// What a sacrificed replica may still answer, unless memory runs out within the second.
 constexpr Duration kLastAnswers = std::chrono::seconds{2};
 
@@ -86,7 +83,6 @@ autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand&
     granted.shortage = no_room_->what;
     granted.fix = no_room_->fix;
     granted.patience = no_room_->kind == CauseKind::too_large ? Duration{0} : patience(facts_.spec);
-    granted.retry_after = kRetryAfter;
   };
   const std::int32_t places = std::max(0, means_.settings.max_replicas - means_.replicas);
   if (granted.replicas > there + places) {

@@ -25,7 +25,12 @@ std::vector<NotReady> ProcessService::not_ready() const {
       all.push_back({revision->name(), "restarting", std::move(*restarts)});
       continue;
     }
-    if (!cause) continue;
+    if (!cause) {
+      if (auto shortage = revision->shortage()) {
+        all.push_back({revision->name(), "short", std::move(*shortage)});
+      }
+      continue;
+    }
     all.push_back({revision->name(), failed ? "failing" : "starting", std::move(*cause)});
   }
   return all;

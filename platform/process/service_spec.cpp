@@ -361,9 +361,13 @@ std::vector<std::filesystem::path> spec_files_in(const std::filesystem::path& di
   return files;
 }
 
+std::string shown_name(const std::filesystem::path& file) {
+  return file == "-" ? "standard input" : file.string();
+}
+
 Result<std::string, Problem> read_spec_file(const std::filesystem::path& path, NamedPipes pipes) {
   const bool standard_input = path == "-";
-  const std::string name = standard_input ? "standard input" : path.string();
+  const std::string name = shown_name(path);
   const auto failed = [&](int error) {
     return Problem{fmt::format("cannot read {}: {}", name, std::strerror(error)),
                    "check the path and its permissions"};

@@ -190,6 +190,9 @@ struct RefusedFile {
 [[nodiscard]] std::vector<std::filesystem::path> spec_files_in(
     const std::filesystem::path& directory, std::size_t most);
 
+/// What messages call a file of services: `standard input` for `-`.
+[[nodiscard]] std::string shown_name(const std::filesystem::path& file);
+
 /// Whether a named pipe is read, which waits for its writer: an engine that follows files does not.
 enum class NamedPipes { refused, read };
 

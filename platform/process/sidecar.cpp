@@ -7,20 +7,18 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/process/engine_variables.h"
+#include "platform/process/paths.h"
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fcntl.h>
 #include <set>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <utility>
 
 namespace sluice::local {
 namespace {
-
-constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;
 
 /// What a service manager tells the engine about itself is nothing for its children.
 constexpr std::array<std::string_view, 7> kManagerNames{
@@ -100,7 +98,7 @@ std::filesystem::path HeldProgram::program() const {
 }
 
 Result<SidecarSockets, Problem> sidecar_sockets(const std::filesystem::path& directory) {
-  SidecarSockets sockets{directory / "serving.sock", directory / "admin.sock",
+  SidecarSockets sockets{directory / kServingSocket, directory / "admin.sock",
                          directory / "stats.sock"};
   // serving.sock is the longest of the three.
   if (sockets.serving.native().size() > kSocketPathMax)

@@ -1,4 +1,7 @@
-"""An application that prints: GET /?print=TEXT prints TEXT, /?lines=N&size=S N lines of S bytes."""
+"""An application that prints: GET /?print=TEXT prints TEXT, /?lines=N&size=S N lines of S bytes.
+
+/?close=1 gets no answer.
+"""
 
 import os
 import sys
@@ -9,6 +12,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 class Printing(BaseHTTPRequestHandler):
     def do_GET(self):
         query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+        if 'close' in query:
+            self.close_connection = True
+            return
         for text in query.get('print', []):
             print(text)
         for _ in range(int(query.get('lines', ['0'])[0])):

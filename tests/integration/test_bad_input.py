@@ -87,6 +87,13 @@ class Files(EngineCase):
         for word in ('warning: ', 'max-scael', 'max-scale'):
             self.assertIn(word, done.stderr)
 
+    def test_standard_input_is_named_as_that(self):
+        for verb in (['up', '--http', '127.0.0.1:0'], ['apply']):
+            if verb == ['apply']:
+                self.up('-f', self.write('shop.yaml', service()))
+            self.assert_refuses(78, 'standard input:', 'containerConcurrency', arguments=[*verb, '-f', '-'],
+                                stdin=service(value='many'))
+
     def test_a_bad_apply_changes_nothing(self):
         engine = self.up('-f', self.write('shop.yaml', service()))
         done = self.home.run('apply', '-f', self.write('bad.yaml', service(value='many')))

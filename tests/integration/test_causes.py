@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import socket
 import threading
@@ -435,6 +436,13 @@ class Revisions(Case):
         eventually(lambda: engine_status(self, 'shop')['ready'] == 1, 'the first revision is ready')
         self.assertIn('shop configured, revision shop-00002, starting; shop-00001 serves until it is '
                       'ready', self.apply(good.replace(']', ', "x"]')))
+
+    def test_apply_of_a_service_with_a_minimum_prints_that_it_starts(self):
+        self.up_app()
+        document = pathlib.Path(self.document(f'["python3", "{APP}"]'))
+        kept = [line for line in document.read_text(encoding='utf-8').splitlines() if 'initial-scale' not in line]
+        document.write_text('\n'.join(kept), encoding='utf-8')
+        self.assertIn('shop created, revision shop-00001, starting', self.output('apply', '-f', str(document)))
 
     def test_apply_of_a_service_that_starts_at_zero_prints_that_it_sleeps(self):
         self.up_app()

@@ -79,6 +79,10 @@ class OverTls(EngineCase):
     def test_urls_are_shown_with_https(self):
         self.assertIn('https://app.localhost:', self.home.run('get').stdout)
 
+    def test_the_next_step_names_the_certificate(self):
+        added = self.home.run('up', '-d', '--name', 'web', '--', 'sleep', '9')
+        self.assertRegex(added.stdout, r'next +curl --cacert \S*certs/tls\.crt https://web\.localhost')
+
     def test_a_further_up_with_another_certificate_is_refused(self):
         refused = self.home.run('up', '--tls', 'a.crt', 'a.key', '--', 'sleep', '9')
         self.assertEqual(refused.returncode, 2, refused.stderr)

@@ -1,10 +1,14 @@
 """Real, unmodified programs wake, scale and sleep; engines start, are found and stop."""
 
+import os
+import pathlib
 import signal
 import socket
+import subprocess
 import unittest
 
-from engine import APP, EngineCase, alive, wait_until
+from engine import APP, SLUICE, EngineCase, alive, wait_until
+from screen import Screen
 from wire import Reader, connect, request_bytes
 
 WINDOW = ('--window', '6s')
@@ -265,6 +269,40 @@ defaults: {container-concurrency: 60, timeout-seconds: 7}
             wait_until(lambda: self.refused(engine), 10, 'the door closed')
             engine.process.send_signal(signal.SIGTERM)
             self.assertEqual(engine.process.wait(8), 128 + signal.SIGTERM)
+
+    def test_a_service_of_the_longest_name_answers(self):
+        name = 'n' * 63
+        engine = self.up_app('--engine', 'e', '--name', name)
+        self.assertEqual(engine.get(host=f'{name}.localhost').status, 200)
+
+    def test_a_closed_terminal_ends_the_engine(self):
+        screen = Screen(self.home, 'up', '--name', 'app', '--http', '127.0.0.1:0', '--min', '1', '--', 'python3', APP)
+        self.addCleanup(screen.process.kill)
+        screen.wait(lambda lines: any('app' in line for line in lines))
+        os.close(screen.master)
+        self.assertEqual(screen.process.wait(30), 0)
+
+    def test_what_cannot_be_printed_is_1_and_not_silent(self):
+        self.up_app()
+        for verb in (['get', 'app'], ['get', 'app', '-o', 'yaml'], ['explain', 'app'], ['config'], ['help']):
+            with open('/dev/full', 'w', encoding='utf-8') as full:
+                done = subprocess.run([SLUICE, *verb], env=self.home.environment, stdout=full,
+                                      stderr=subprocess.PIPE, text=True, check=False, timeout=30)
+            self.assertEqual(done.returncode, 1, verb)
+            self.assertIn('standard output cannot be written', done.stderr)
+
+    def test_without_standard_streams_no_file_gets_what_is_printed(self):
+        done = self.home.run('up', '-d', '--name', 'app', '--http', '127.0.0.1:0', '--', 'python3', APP)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.addCleanup(self.home.run, 'down', 'app')
+        closed = subprocess.Popen(
+            ['sh', '-c', 'exec "$0" up --engine other --http 127.0.0.1:0 -- python3 "$1" >&- 2>&- <&-', SLUICE, APP],
+            env=self.home.environment)
+        self.addCleanup(closed.wait, 30)
+        self.addCleanup(closed.terminate)
+        lock = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR']) / 'sluice' / 'other' / 'lock'
+        wait_until(lambda: self.home.run('get', '--engine', 'other').returncode == 0, 30, 'the engine runs')
+        self.assertEqual(lock.read_text(encoding='utf-8'), f'{closed.pid}\n')
 
     def refused(self, engine):
         try:

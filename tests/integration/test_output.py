@@ -69,6 +69,14 @@ class Logs(OutputCase):
         self.assert_refuses(1, 'named nope', f'replicas there now: {replica}',
                             arguments=['logs', 'app', '--replica', 'nope'])
 
+    def test_lines_of_the_sidecar_are_in_the_log_of_the_engine_alone(self):
+        engine = self.up_printing('--log-level', 'debug')
+        self.assertEqual(engine.get('/?close=1').status, 502)
+        self.print_text(engine, 'after')
+        self.wait_text('after', 'app')
+        wait_until(lambda: 'cannot reach the container' in engine.log_text(), 20, 'the line')
+        self.assertEqual([text for text in self.texts('app') if 'cannot' in text or 'failed' in text], [])
+
     def test_since_chooses_lines_by_time(self):
         engine = self.up_printing()
         self.print_text(engine, 'one')
@@ -205,6 +213,23 @@ class FullDisk(OutputCase):
         self.up('--name', 'app')
         self.assertEqual(len(json.loads(self.home.run('get', '-o', 'json').stdout)), 3)
         self.assertEqual(json.loads(self.home.run('revisions', 'app', '-o', 'json').stdout)[0]['tags'], ['stable'])
+
+    def test_what_a_start_could_not_keep_is_kept_once_there_is_space(self):
+        # The engine's own limit would keep it from starting: directories are in the way of the files.
+        in_the_way = (self.state() / 'ran' / 'app.yaml', self.state() / 'start.json')
+        for place in in_the_way:
+            place.mkdir(parents=True)
+        engine = self.up_printing()
+        self.print_text(engine, 'it runs all the same')
+        self.assertEqual(len(self.warnings(engine, 'cannot keep')), 1)
+
+        for place in in_the_way:
+            place.rmdir()
+        wait_until(lambda: self.warnings(engine, 'is kept now'), 20, 'the line')
+        self.assertEqual(engine.stop(), 0)
+        self.assertEqual(len(self.warnings(engine, 'is kept now')), 1)
+        self.up('--name', 'app')
+        self.assertEqual([each['name'] for each in json.loads(self.home.run('get', '-o', 'json').stdout)], ['app'])
 
     def test_the_log_of_a_detached_engine_is_bounded(self):
         done = self.home.run('up', '-d', '--http', '127.0.0.1:0', '--', 'python3', APP)

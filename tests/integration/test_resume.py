@@ -2,10 +2,11 @@
 
 import json
 import shutil
+import subprocess
 import threading
 import unittest
 
-from engine import APP, EngineCase, alive, wait_until
+from engine import APP, EngineCase, SLUICE, alive, wait_until
 
 SERVICE = '''apiVersion: serving.knative.dev/v1
 kind: Service
@@ -94,6 +95,28 @@ class Resume(ResumeCase):
         self.addCleanup(self.home.run, 'down')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f'warning: {watched} is gone; its services are not resumed', done.stderr)
+
+    def test_a_broken_file_keeps_its_services_and_holds_up_no_other(self):
+        watched = self.home.path / 'watched'
+        watched.mkdir()
+        for name in ('bad', 'gone', 'good'):
+            (watched / f'{name}.yaml').write_text(service(name))
+        engine = self.up('--name', 'all', '-f', str(watched))
+        (watched / 'bad.yaml').write_text(service('bad').replace('command', 'comand'))
+        self.assertIn('bad.yaml:', engine.wait_event('error')['message'])
+        (watched / 'good.yaml').write_text(service('good', 2))
+        (watched / 'gone.yaml').unlink()
+        after = {'bad': 'bad-00001', 'good': 'good-00002'}
+        wait_until(lambda: self.services() == after, 10, 'the other files took effect')
+
+        (watched / 'copy.yaml').write_text(service('good', 3) + '---\n' + service('new'))
+        after['new'] = 'new-00001'
+        wait_until(lambda: self.services() == after, 10, 'what two files define stays')
+        (watched / 'bad.yaml').unlink()
+        (watched / 'good.yaml').unlink()
+        del after['bad']
+        after['good'] = 'good-00003'
+        wait_until(lambda: self.services() == after, 10, 'a file that is gone, broken or not, takes its services')
 
     def test_a_unit_of_an_init_system_has_everything_back(self):
         watched = self.home.path / 'services'
@@ -222,6 +245,14 @@ class Owners(ResumeCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('one created', done.stdout)
         self.assertIn('two created', done.stdout)
+
+    def test_apply_reads_a_named_pipe(self):
+        self.up('--name', 'engine', '-f', self.write('other.yaml', service('other')))
+        path = self.write('piped.yaml', service('piped'))
+        done = subprocess.run(['bash', '-c', f'{SLUICE} apply -f <(cat {path})'], env=self.home.environment,
+                              capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('piped created', done.stdout)
 
     def test_apply_of_the_document_in_the_file_changes_nothing(self):
         path = self.write('ver.yaml', service('ver'))

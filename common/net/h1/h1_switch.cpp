@@ -112,9 +112,8 @@ void H1Exchange::continue_switch() {
     }
   }
   if (decoded_.size() > server_.limits_.upgrade_body_max) {
-    http::OwnResponse refusal =
-        http::response_for(Error::too_large, "request body too large for an upgrade to h2c\n",
-                           "limit=SLUICE_UPGRADE_BODY_MAX");
+    http::OwnResponse refusal = http::response_for(
+        Error::too_large, "request body too large for an upgrade to h2c\n", "limit=upgrade-body");
     refusal.status = 413;
     answer(refusal);
     return;

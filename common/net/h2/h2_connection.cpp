@@ -1,6 +1,7 @@
 #include "common/net/h2/h2_connection.h"
 
 #include "common/base/check.h"
+#include "common/http/fed.h"
 #include "common/net/h2/h2_fields.h"
 #include "common/net/h2/h2_session.h"
 #include "common/net/server/proxy_server.h"
@@ -79,9 +80,9 @@ struct H2Connection::Callbacks {
         stream->reading_trailers_ ? stream->trailers_in_.size() : stream->head_.fields.size();
     const std::string_view text = text_of(name, name_size);
     if (connection.head_bytes_ > limits.head_bytes_max) {
-      stream->too_large_ = "limit=SLUICE_MAX_HEADER_BYTES";
+      stream->too_large_ = http::kHeaderBytesLimit;
     } else if (fields >= limits.fields_max && !text.starts_with(':')) {
-      stream->too_large_ = "limit=SLUICE_MAX_HEADERS";
+      stream->too_large_ = http::kHeaderFieldsLimit;
     }
     if (!stream->too_large_.empty()) {
       // Small names may stand for large values: what expands without end is reset at once.

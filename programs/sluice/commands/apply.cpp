@@ -62,7 +62,7 @@ struct ApplyFlags {
 
 // The engine does not know the file: it calls it `the document:LINE:`, at the beginning of its
 // message and of each further line.
-std::string in_file(std::string text, const std::string& path) {
+std::string in_file(std::string text, const std::string& name) {
   constexpr std::string_view kNoFile = "the document:";
   bool named = false;
   for (std::size_t at = 0; (at = text.find(kNoFile, at)) != std::string::npos;) {
@@ -74,15 +74,15 @@ std::string in_file(std::string text, const std::string& path) {
       continue;
     }
     named = true;
-    text.replace(at, kNoFile.size(), path + ":");
-    at += path.size() + 1;
+    text.replace(at, kNoFile.size(), name + ":");
+    at += name.size() + 1;
   }
-  return named ? text : path + ": " + text;
+  return named ? text : name + ": " + text;
 }
 
-void print_warnings(const Surroundings& with, const json& result, const std::string& path) {
+void print_warnings(const Surroundings& with, const json& result, const std::string& name) {
   for (const std::string& warning : reading::strings(result, "warnings")) {
-    with.err << "warning: " << in_file(warning, path) << "\n";
+    with.err << "warning: " << in_file(warning, name) << "\n";
   }
 }
 
@@ -117,25 +117,26 @@ void print_result(const Surroundings& with, const json& result, const ApplyFlags
 
 // Returns the status of a service that could not be taken, though its document is in order.
 int print_results(const Surroundings& with, const json& answer, const ApplyFlags& flags,
-                  const std::string& path) {
+                  const std::string& name) {
   int code = kExitOk;
   for (const json& item : reading::array(answer, "items")) {
     if (view::text_field(item, "result") != "refused") {
       print_result(with, item, flags);
       continue;
     }
-    with.err << path << ": " << view::text_field(item, "detail") << "; "
+    with.err << name << ": " << view::text_field(item, "detail") << "; "
              << view::text_field(item, "fix") << "\n";
     code = std::max(code, exit_code_of(reading::integer32(item, "status", 0)));
   }
   with.out.flush();
-  print_warnings(with, answer, path);
+  print_warnings(with, answer, name);
   return code;
 }
 
 /// `applied`: gets the names of the services that were sent.
 int apply_file(const Surroundings& with, const ApiPlace& engine, const std::string& path,
                const ApplyFlags& flags, std::set<std::string>& applied) {
+  const std::string name = local::shown_name(path);
   const auto text = local::read_spec_file(path, local::NamedPipes::read);
   if (!text) {
     return report(with, {kExitConfig, text.error().text()});
@@ -143,7 +144,7 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
   const std::size_t at_once = flags.write ? 1 : kAtOnce;
   const auto parts = local::service_documents(*text, at_once);
   if (!parts) {
-    return report(with, {kExitConfig, path + ": " + parts.error().text()});
+    return report(with, {kExitConfig, name + ": " + parts.error().text()});
   }
   const std::string target = "/api/v1/services?base=" + url_encoded(base_of(path)) +
                              (flags.dry_run ? "&dry_run=1" : "") + (flags.write ? "&write=1" : "");
@@ -152,9 +153,9 @@ int apply_file(const Surroundings& with, const ApiPlace& engine, const std::stri
     const auto body =
         fetch(engine, {.method = "PUT", .target = target, .body = part.text, .timeout = kPatience});
     if (!body) {
-      return report(with, {body.error().exit_code, in_file(body.error().text, path)});
+      return report(with, {body.error().exit_code, in_file(body.error().text, name)});
     }
-    code = std::max(code, print_results(with, reading::parsed(*body), flags, path));
+    code = std::max(code, print_results(with, reading::parsed(*body), flags, name));
     applied.insert(part.services.begin(), part.services.end());
   }
   return code;

@@ -14,6 +14,7 @@
 #include "programs/sluice/commands/verbs.h"
 #include <algorithm>
 #include <exception>
+#include <fcntl.h>
 #include <iostream>
 #include <unistd.h>
 #include <utility>
@@ -36,6 +37,20 @@ constexpr std::pair<std::string_view, Verb> kVerbs[] = {
     {"uninstall", run_uninstall}, {"version", run_version},
     {"wake", run_wake},           {kNamesVerb, run_complete_names},
 };
+
+// A file that is opened later must not get the number of a closed standard stream, and with it what
+// is printed.
+void open_standard_streams() {
+  while (true) {
+    const int number = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (number < 0) return;
+    if (number > STDERR_FILENO) {
+      ::close(number);
+      return;
+    }
+    ::fcntl(number, F_SETFD, 0);
+  }
+}
 
 int unknown_verb(const Surroundings& with, const std::string& word) {
   if (const std::string use = use_instead(word); !use.empty()) {
@@ -267,6 +282,7 @@ int run_verb(const Surroundings& here, const Arguments& given,
 }
 
 int run(int argc, char** argv, const UpRunner& up, const LoadVerb& load) {
+  open_standard_streams();
   try {
     const Arguments args(argv + (argc > 0 ? 1 : 0), argv + argc);
     const auto roots = local::path_roots(local::process_env, ::geteuid());
@@ -281,8 +297,11 @@ int run(int argc, char** argv, const UpRunner& up, const LoadVerb& load) {
                             .roots = *roots,
                             .terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0,
                             .show_load_flags = load.show_flags};
-    return run_verb(
+    const int code = run_verb(
         with, args, [&](const Arguments& rest) { return run_up(with, rest, up); }, load.run);
+    if (std::cout.flush() || code != kExitOk) return code;
+    std::cerr << "standard output cannot be written; what is missing of it was not printed\n";
+    return kExitFailure;
   } catch (const std::exception& failed) {
     std::cerr << "sluice failed: " << failed.what() << "\n";
     return kExitFailure;

@@ -11,15 +11,6 @@ namespace {
 // Descriptions are one line in a menu.
 constexpr std::size_t kAboutMax = 100;
 
-std::string joined(const std::vector<std::string>& parts, std::string_view mark) {
-  std::string text;
-  for (const std::string& part : parts) {
-    if (!text.empty()) text += mark;
-    text += part;
-  }
-  return text;
-}
-
 std::string replaced(std::string_view text, std::string_view marks,
                      std::string_view (*with)(char)) {
   std::string out;
@@ -65,7 +56,7 @@ std::string_view word_of(ValueKind kind) {
 std::string verb_names(const CompletionTables& tables) {
   std::vector<std::string> names;
   for (const VerbTable& verb : tables.verbs) names.push_back(verb.name);
-  return joined(names, " ");
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 std::string flag_names(std::span<const FlagLine> flags) {
@@ -73,7 +64,7 @@ std::string flag_names(std::span<const FlagLine> flags) {
   for (const FlagLine& flag : flags) {
     names.insert(names.end(), flag.names.begin(), flag.names.end());
   }
-  return joined(names, " ");
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 // ---- bash ----
@@ -83,11 +74,11 @@ std::string bash_values(std::span<const FlagLine> flags) {
   std::string second;  // of two values
   for (const FlagLine& flag : flags) {
     if (flag.value.empty()) continue;
-    const std::string line =
-        "        " + joined(flag.names, "|") + ") value=1 " +
-        (flag.words.empty() ? "kind=" + std::string(word_of(flag.kind))
-                            : "kind=words words=" + in_quotes(joined(flag.words, " "))) +
-        " ;;\n";
+    const std::string line = fmt::format(
+        "        {}) value=1 {} ;;\n", fmt::join(flag.names, "|"),
+        flag.words.empty()
+            ? "kind=" + std::string(word_of(flag.kind))
+            : "kind=words words=" + in_quotes(fmt::format("{}", fmt::join(flag.words, " "))));
     text += line;
     if (flag.value.find(' ') != std::string::npos) second += line;
   }
@@ -100,8 +91,9 @@ std::string bash_verb(const VerbTable& verb) {
   std::string text = "    " + verb.name + ")\n      flags=" + in_quotes(flag_names(verb.flags));
   if (!verb.arguments.empty()) {
     const ArgumentLine& first = verb.arguments.front();
-    text += first.words.empty() ? " kind=" + std::string(word_of(first.kind))
-                                : " kind=words words=" + in_quotes(joined(first.words, " "));
+    text += first.words.empty()
+                ? " kind=" + std::string(word_of(first.kind))
+                : " kind=words words=" + in_quotes(fmt::format("{}", fmt::join(first.words, " ")));
   }
   return text + "\n" + bash_values(verb.flags) + "      ;;\n";
 }
@@ -173,7 +165,7 @@ std::string in_zsh(std::string_view text) {
 }
 
 std::string zsh_action(ValueKind kind, const std::vector<std::string>& words) {
-  if (!words.empty()) return "(" + joined(words, " ") + ")";
+  if (!words.empty()) return fmt::format("({})", fmt::join(words, " "));
   if (kind == ValueKind::file) return "_files";
   if (kind == ValueKind::verb) return "_sluice_verbs";
   if (kind == ValueKind::service || kind == ValueKind::engine) {
@@ -191,7 +183,8 @@ std::string zsh_flag(const FlagLine& flag) {
   }
   std::string text;
   for (const std::string& name : flag.names) {
-    const std::string others = flag.repeated ? "*" : "(" + joined(flag.names, " ") + ")";
+    const std::string others =
+        flag.repeated ? "*" : fmt::format("({})", fmt::join(flag.names, " "));
     text += fmt::format(" \\\n        '{}{}{}'", others, name, tail);
   }
   return text;
@@ -230,7 +223,7 @@ std::string in_fish(std::string_view text) {
 }
 
 std::string fish_action(ValueKind kind, const std::vector<std::string>& words) {
-  if (!words.empty()) return " -a " + in_fish(joined(words, " "));
+  if (!words.empty()) return " -a " + in_fish(fmt::format("{}", fmt::join(words, " ")));
   if (kind == ValueKind::service || kind == ValueKind::engine) {
     return " -a " + in_fish("(command sluice " + std::string(kNamesVerb) + " " +
                             std::string(word_of(kind)) + " 2>/dev/null)");
@@ -262,7 +255,8 @@ std::string fish_flag(const FlagLine& flag, const std::string& when) {
 std::string bash_completion(const CompletionTables& tables) {
   std::string text = kBashHead;
   for (const FlagLine& flag : tables.before_verb) {
-    if (!flag.value.empty()) text += "      " + joined(flag.names, "|") + ") ((at++)) ;;\n";
+    if (!flag.value.empty())
+      text += fmt::format("      {}) ((at++)) ;;\n", fmt::join(flag.names, "|"));
   }
   text += kBashVerb;
   text += "    '')\n      flags=" + in_quotes(flag_names(tables.before_verb)) + " kind=verbs\n" +

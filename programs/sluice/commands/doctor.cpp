@@ -95,9 +95,10 @@ Check cgroup(const Surroundings& with, const std::string& engine) {
 // Only a service of an image misses it.
 Check images() {
   const auto runtime = local::find_container_runtime(local::SpecDefaults{}.container_runtime);
-  return {Grade::ok, "images",
-          runtime ? "run by " + runtime->string()
-                  : "cannot be run: neither podman nor docker is in PATH (apt install podman)"};
+  return runtime
+             ? Check{Grade::ok, "images", "run by " + runtime->string()}
+             : Check{Grade::warn, "images",
+                     "cannot be run: neither podman nor docker is in PATH (apt install podman)"};
 }
 
 Check pressure() {

@@ -4,17 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "injector/patch/manifest.h"
+#include "platform/process/service_spec.h"
 #include "programs/sluice/commands/inject_yaml.h"
 #include "programs/sluice/commands/verbs.h"
-#include <fstream>
-#include <iostream>
+#include <ostream>
 
 namespace sluice::commands {
 namespace {
 
 using injector::Json;
-
-constexpr std::size_t kBytesMax = 4U << 20U;
 
 constexpr const char* kKept =
     "Documents that do not change pass through as they are. One that changes is rewritten: keys\n"
@@ -27,22 +25,9 @@ struct Stream {
 };
 
 Result<Stream, Failure> read_stream(const std::string& path) {
-  std::ifstream opened;
-  if (path != "-") opened.open(path, std::ios::binary);
-  std::istream& in = path == "-" ? std::cin : opened;
-  if (path != "-" && !opened.is_open()) {
-    return Failure{kExitConfig, "cannot read " + path + "; check its name and permissions"};
-  }
-  std::string text(kBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
-  if (in.bad())
-    return Failure{kExitConfig, "cannot read " + path + "; check its name and permissions"};
-  if (text.size() > kBytesMax) {
-    return Failure{kExitConfig, path + " is larger than 4 MiB; split it"};
-  }
-  Stream stream{
-      .file = path == "-" ? "standard input" : path, .pieces = yaml_pieces(text), .documents = {}};
+  const auto text = local::read_spec_file(path, local::NamedPipes::read);
+  if (!text) return Failure{kExitConfig, text.error().text()};
+  Stream stream{.file = local::shown_name(path), .pieces = yaml_pieces(*text), .documents = {}};
   auto documents = read_yaml(stream.pieces, stream.file);
   if (!documents) return Failure{kExitConfig, documents.error().text()};
   stream.documents = std::move(*documents);

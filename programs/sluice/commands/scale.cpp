@@ -1,7 +1,10 @@
+#include "common/json/parse.h"
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/view/fields.h"
 #include <ostream>
 
 namespace sluice::commands {
@@ -39,7 +42,8 @@ int run_scale(const Surroundings& with, const Arguments& args) {
   if (!body) {
     return report(with, body.error());
   }
-  with.out << found->title() << ": bounds changed until a changed spec is applied\n";
+  with.out << found->title() << ": bounds " << view::bounds_text(reading::parsed(*body))
+           << " until a changed spec is applied\n";
   return kExitOk;
 }
 

@@ -27,7 +27,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kStopping = 503;
-constexpr Duration kGonePatience = std::chrono::seconds{5};
+constexpr Duration kRemovalPatience = std::chrono::seconds{5};
 constexpr int kRemovalLookMilliseconds = 10;
 
 // What belongs to the start of an engine, where it was given: the one that runs must have the same.
@@ -91,6 +91,7 @@ std::string banner_of(const json& answer, std::int64_t ready_ms) {
   facts.version = reading::text(answer, "version");
   facts.engine = reading::text(answer, "engine");
   facts.ready_ms = ready_ms;
+  facts.certificate = reading::text(answer, "certificate");
   for (const json& service : reading::array(answer, "services")) {
     facts.services.push_back(view::banner_service(service));
   }
@@ -197,7 +198,7 @@ class SessionOutput {
 // The engine removes what the session has added as soon as its connection is gone.
 void wait_until_removed(const Surroundings& with, const ApiPlace& engine,
                         const std::set<std::string>& services) {
-  const TimePoint deadline = with.clock.now() + kGonePatience;
+  const TimePoint deadline = with.clock.now() + kRemovalPatience;
   for (const std::string& name : services) {
     const FoundService service{.engine = engine, .service = name};
     while (with.clock.now() < deadline) {

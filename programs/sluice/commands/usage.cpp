@@ -246,13 +246,18 @@ std::string use_instead(std::string_view typed) {
 
 std::span<const ExitLine> exit_lines() {
   static constexpr std::array kLines{
-      ExitLine{0, "success"},
-      ExitLine{1, "failure"},
-      ExitLine{2, "wrong usage"},
-      ExitLine{3, "not ready in time"},
-      ExitLine{4, "a --fail-if of sluice load is true"},
-      ExitLine{69, "no engine runs, or it does not answer"},
-      ExitLine{78, "wrong configuration: a file, a setting, a program that is not there"},
+      ExitLine{0, "done"},
+      ExitLine{1, "failed; a check of sluice doctor failed"},
+      ExitLine{
+          2, "a wrong flag, or one that is unlike the running engine's; a name that fits several"},
+      ExitLine{3,
+               "not ready: sluice wake; up -d and apply --wait when one of the services that they "
+               "start does not become ready"},
+      ExitLine{4, "an expression of sluice load --fail-if was true"},
+      ExitLine{69,
+               "no engine runs, one of that name runs already, or it does not start or end in "
+               "time"},
+      ExitLine{78, "a wrong file, setting or command"},
       ExitLine{128, "128 + n: ended by signal n"},
   };
   return kLines;

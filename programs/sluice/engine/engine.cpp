@@ -154,6 +154,9 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
     figures_.left(handle);
     speaks_h2_.leave(handle);
   });
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (!terminal_ && ::isatty(number) != 0) terminal_ = number;
+  }
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) signals_.add(number);
   // A file that may not grow is a disk that is full, and no reason to end.
   for (const int number : {SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
@@ -183,7 +186,9 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
                  "");
   }
   std::error_code ignored;
-  std::filesystem::remove_all(paths_.replicas_dir(), ignored);  // of those that crashed with it
+  for (const std::filesystem::path& left : paths_.replicas_dirs()) {
+    std::filesystem::remove_all(left, ignored);  // of replicas that crashed with their engine
+  }
   cgroups_ = CgroupTree::detect(setup_.name, paths_.runtime_dir().native());
   if (cgroups_.kind() == CgroupKind::v1) cgroups_.clear();
   if (auto problem = memory_.open(setup_.memory_source,
@@ -302,6 +307,7 @@ int Engine::run() {
 void Engine::on_second() {
   platform_.tick();
   reload(false);
+  keep_again();
   if (door_tls_) door_tls_->look();
   notify_init("WATCHDOG=1");
 }
@@ -309,7 +315,8 @@ void Engine::on_second() {
 void Engine::on_signal() {
   signals_.async_wait([this](const boost::system::error_code& ec, int number) {
     if (ec) return;
-    if (number == SIGHUP) {
+    const bool closed = terminal_ && ::isatty(*terminal_) == 0;  // which hangs up on us
+    if (number == SIGHUP && !closed) {
       reload(true);
     } else if (number == SIGUSR1) {
       log_.write(log::Severity::info, json_line(api_.service_list(0, api_.service_count())));

@@ -113,6 +113,11 @@ class Engine final : public autoscaler::MachineApi,
   /// Where the front door answers for `host`, as a URL without a path.
   [[nodiscard]] std::string url_of(std::string_view host) const;
 
+  /// The file of the front door's certificate; empty without TLS.
+  [[nodiscard]] std::string certificate() const {
+    return setup_.tls ? setup_.tls->certificate : "";
+  }
+
   /// The token of this start; empty where nothing needs one. It is in paths.edit_token() too.
   [[nodiscard]] const std::string& token() const { return setup_.rules.token; }
 
@@ -177,6 +182,8 @@ class Engine final : public autoscaler::MachineApi,
   void take_up(const KeptServices::Service& kept);
   void leave_to_file(const std::string& name, const std::filesystem::path& file);
   void keep(const ServiceSpec& spec, BroughtBy by);
+  void keep_start();
+  void keep_again();
   [[nodiscard]] ApiResult<Applied> put_and_keep(const ServiceSpec& spec, BroughtBy by);
   [[nodiscard]] Result<Applied, Problem> put(const ServiceSpec& spec);
   [[nodiscard]] std::optional<Problem> check_room(const ServiceSpec& spec) const;
@@ -309,6 +316,9 @@ class Engine final : public autoscaler::MachineApi,
   boost::asio::steady_timer closing_timer_;
   SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
   KeptServices kept_;
+  std::set<std::string> unkept_;  // services of this start that could not be kept
+  bool start_kept_ = true;        // its record is
+  TimePoint keep_due_{};          // of the next try
   std::vector<std::string> notes_;
   std::map<std::string, std::vector<std::string>> session_environments_;  // by service
   std::map<std::uint64_t, UpSession> sessions_;
@@ -317,6 +327,7 @@ class Engine final : public autoscaler::MachineApi,
   std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;
   ShutdownResult shutdown_;
   TimePoint closing_due_{};
+  std::optional<int> terminal_;  // of the start: a descriptor
   int signals_seen_ = 0;
   int exit_code_ = 0;
   bool open_ = false;

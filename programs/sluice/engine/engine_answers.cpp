@@ -82,7 +82,10 @@ ApiResult<json> Engine::remove(const std::string& name) {
     return in_watched_file(name, file->string(), "remove it there");
   }
   auto last = api_.service({"default", name});
-  kept_.forget(name);
+  if (const auto refused = kept_.forget(name)) {
+    return ApiProblem{507, "not-kept", "The change cannot be kept",
+                      "service " + name + " stays: " + refused->what, refused->fix};
+  }
   sources_->disown(name);
   drop(name);
   return last;

@@ -139,7 +139,14 @@ json Engine::applied_json(const Planned& one) const {
   if (!one.file.empty()) item["file"] = one.file;
   if (present == nullptr) return item;
   const auto newest = fleet_.revisions().find(present->newest().id());
-  if (newest != fleet_.revisions().end()) item["state"] = autoscaler::state_of(*newest->second);
+  if (newest != fleet_.revisions().end()) {
+    const std::string_view state = autoscaler::state_of(*newest->second);
+    // Before its first evaluation nothing is wanted of it yet.
+    const bool is_new = one.result == local::name(Applied::created) ||
+                        one.result == local::name(Applied::configured);
+    const bool starts = is_new && newest->second->bounds().min > 0;
+    item["state"] = state == "asleep" && starts ? "starting" : state;
+  }
   item["serving"] = present->serving_beside(present->newest().name());
   item["elsewhere"] = traffic_elsewhere(*present);
   return item;

@@ -25,6 +25,7 @@ ProcessMeans Engine::means() {
           .memory = memory_,
           .requests = *this,
           .events = replica_events_,
+          .log = log_,
           .make = [this](ReplicaOwner& owner,
                          ReplicaPlan plan) { return make_replica(owner, std::move(plan)); },
           .started =

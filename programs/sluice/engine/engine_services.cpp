@@ -17,6 +17,9 @@ static_assert(2 * KeptServices::kServicesMax <= autoscaler::MultiScaler::kRevisi
 
 constexpr const char* kStandardInput = "-";
 
+// As often as the history tries again.
+constexpr Duration kKeepAgain = std::chrono::seconds{2};
+
 bool is_within(const std::filesystem::path& file, const std::vector<std::string>& sources) {
   return std::any_of(sources.begin(), sources.end(), [&file](const std::string& source) {
     return file == source || file.parent_path() == source;
@@ -95,7 +98,7 @@ std::optional<Problem> Engine::add_services(const SpecSources::Reading& reading)
                    "sluice traffic " + started.spec.name + " @latest=100");
     }
   }
-  kept_.keep_start(setup_.start);
+  keep_start();
   return std::nullopt;
 }
 
@@ -144,10 +147,37 @@ void Engine::leave_to_file(const std::string& name, const std::filesystem::path&
 
 // What a start runs is there for it, kept or not.
 void Engine::keep(const ServiceSpec& spec, BroughtBy by) {
-  if (const auto refused = kept_.keep(spec, by)) {
+  const auto refused = kept_.keep(spec, by);
+  if (refused && unkept_.insert(spec.name).second) {
     publish_text("warning", "cannot keep the spec of " + spec.name + ": " + refused->what,
                  refused->fix);
   }
+}
+
+void Engine::keep_start() {
+  const auto refused = kept_.keep_start(setup_.start);
+  if (refused && start_kept_ && unkept_.empty()) {
+    publish_text("warning", "cannot keep what engine " + setup_.name + " runs: " + refused->what,
+                 refused->fix);
+  }
+  start_kept_ = !refused;
+}
+
+// What the disk has refused at a start, until it takes all of it.
+void Engine::keep_again() {
+  const bool wanting = !unkept_.empty() || !start_kept_;
+  if (!wanting || clock_.now() < keep_due_) return;
+  keep_due_ = clock_.now() + kKeepAgain;
+  if (make_state_dir(paths_)) return;
+  keep_start();
+  while (start_kept_ && !unkept_.empty()) {
+    const std::string& name = *unkept_.begin();
+    const ProcessService* const service = find(name);
+    const auto by = kept_.brought_by(name);
+    if (service != nullptr && by && kept_.keep(service->spec, *by)) return;
+    unkept_.erase(unkept_.begin());
+  }
+  if (start_kept_) publish_text("warning", "what could not be kept is kept now", "");
 }
 
 // Kept first: what the next start would not bring back does not run.
@@ -238,21 +268,17 @@ void Engine::publish_warnings(const std::vector<std::string>& warnings) {
   }
 }
 
-// Files are read again as a whole; what is wrong with any of them leaves everything as it was.
+// All files are read again; what is wrong with one of them leaves its services as they were.
 void Engine::reload(bool always) {
   if (sources_ == nullptr || closing_ || (!always && !sources_->changed())) return;
   const auto before = sources_->owners();
-  auto reading = sources_->read();
-  publish_warnings(reading ? reading->warnings : reading.error().warnings);
-  if (!reading) {
-    for (const Problem& problem : reading.error().problems) {
-      publish_text("error", problem.what, problem.fix);
-    }
-    return;
-  }
-  for (const Problem& problem : take(*reading)) publish_text("error", problem.what, problem.fix);
+  const SpecSources::Reading reading = sources_->read_valid();
+  publish_warnings(reading.warnings);
+  for (const Problem& problem : reading.problems) publish_text("error", problem.what, problem.fix);
+  const std::map<std::string, std::filesystem::path> now = sources_->owners();
+  for (const Problem& problem : take(reading)) publish_text("error", problem.what, problem.fix);
   for (const auto& [name, file] : before) {
-    if (!reading->files.contains(name) && find(name) != nullptr && !kept_.brought_by(name)) {
+    if (!now.contains(name) && find(name) != nullptr && !kept_.brought_by(name)) {
       drop(name);
     }
   }

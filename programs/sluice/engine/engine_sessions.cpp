@@ -134,7 +134,7 @@ std::optional<ApiProblem> Engine::add_files(const json& asked, UpSession& sessio
   if (wrong.problems.empty()) {
     session.files = files;
     setup_.start.files.insert(setup_.start.files.end(), files.begin(), files.end());
-    kept_.keep_start(setup_.start);
+    keep_start();
     return std::nullopt;
   }
   for (const std::string& file : files) sources_->unwatch(file);
@@ -167,8 +167,10 @@ json Engine::session_answer(const std::set<std::string>& names,
       services.push_back(service_facts(*service));
     }
   }
-  return {{"engine", setup_.name}, {"version", std::string{kVersion}}, {"http", door_.text()},
-          {"pid", ::getpid()},     {"services", std::move(services)},  {"warnings", warnings}};
+  return {{"engine", setup_.name}, {"version", std::string{kVersion}},
+          {"http", door_.text()},  {"certificate", certificate()},
+          {"pid", ::getpid()},     {"services", std::move(services)},
+          {"warnings", warnings}};
 }
 
 ApiResult<autoscaler::MachineSession> Engine::begin_session(const json& asked) {
@@ -215,7 +217,7 @@ void Engine::end_session(std::uint64_t id) {
     sources_->unwatch(file);
     std::erase(setup_.start.files, file);
   }
-  kept_.keep_start(setup_.start);
+  keep_start();
   reload(true);
 }
 

@@ -73,7 +73,6 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
     status["restarts"] = own->ended();
   }
   const auto handle = parts_.book.find(facts.id);
-  status["min"] = revision.bounds().min;
   status["not_ready"] = not_ready(revision);
   status["queued"] = parts_.requests.waiting(facts.id);
   status["in_flight"] = handle ? parts_.front.in_flight(*handle) : 0;

@@ -57,12 +57,17 @@ std::optional<Problem> KeptServices::keep(const ServiceSpec& spec, BroughtBy by)
   return std::nullopt;
 }
 
-void KeptServices::forget(const std::string& service) {
+std::optional<Problem> KeptServices::forget(const std::string& service) {
   const auto kept = files_.find(service);
-  if (kept == files_.end()) return;
-  std::error_code ignored;
-  fs::remove(kept->second.file, ignored);
+  if (kept == files_.end()) return std::nullopt;
+  std::error_code failed;
+  fs::remove(kept->second.file, failed);
+  if (failed) {
+    return Problem{"cannot remove " + kept->second.file.string() + ": " + failed.message(),
+                   "make its directory writable"};
+  }
   files_.erase(kept);
+  return std::nullopt;
 }
 
 std::optional<BroughtBy> KeptServices::brought_by(const std::string& service) const {
@@ -79,14 +84,14 @@ StartRecord KeptServices::start() const {
           .config = reading::text(json, "config")};
 }
 
-void KeptServices::keep_start(const StartRecord& record) const {
-  (void)files::replace_file(start_,
-                            json_line(nlohmann::json{{"files", record.files},
-                                                     {"http", record.http},
-                                                     {"tls", record.tls},
-                                                     {"config", record.config}}) +
-                                "\n",
-                            0600);
+std::optional<Problem> KeptServices::keep_start(const StartRecord& record) const {
+  return files::replace_file(start_,
+                             json_line(nlohmann::json{{"files", record.files},
+                                                      {"http", record.http},
+                                                      {"tls", record.tls},
+                                                      {"config", record.config}}) +
+                                 "\n",
+                             0600);
 }
 
 bool KeptServices::any(const EnginePaths& paths) {

@@ -56,13 +56,15 @@ class KeptServices {
   /// ends.
   [[nodiscard]] std::optional<Problem> keep(const ServiceSpec& spec, BroughtBy by);
 
-  void forget(const std::string& service);
+  /// Keeps nothing of the service from now on. A problem when its file cannot be removed: the next
+  /// start would bring it back.
+  std::optional<Problem> forget(const std::string& service);
 
   /// What brought the service; nothing when none of that name is kept.
   [[nodiscard]] std::optional<BroughtBy> brought_by(const std::string& service) const;
 
   [[nodiscard]] StartRecord start() const;
-  void keep_start(const StartRecord& record) const;
+  [[nodiscard]] std::optional<Problem> keep_start(const StartRecord& record) const;
 
   /// Whether a start of that name has something to resume.
   [[nodiscard]] static bool any(const EnginePaths& paths);

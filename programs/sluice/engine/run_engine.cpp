@@ -131,6 +131,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
   facts.engine = options.engine;
   facts.ready_ms = ready_ms;
   facts.replicas = engine.platform().replicas();
+  facts.certificate = engine.certificate();
   for (const auto& [name, service] : engine.platform().services()) {
     facts.services.push_back(view::banner_service(engine.service_facts(*service)));
   }

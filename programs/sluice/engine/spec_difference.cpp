@@ -9,21 +9,16 @@ namespace {
 
 using Keys = std::map<std::string, std::string>;
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 // Enough to see that it changed, too little to see what it is.
 std::string mark_of(const std::string& value) {
   return fmt::format("({:08x})", std::hash<std::string>{}(value)&0xFFFFFFFFU);
 }
 
 std::string probe_text(const ReadinessProbe& probe) {
-  const std::string detail = probe.kind == ProbeKind::http   ? probe.path
-                             : probe.kind == ProbeKind::exec ? joined(probe.command)
-                                                             : probe.service;
+  const std::string detail = probe.kind == ProbeKind::http ? probe.path
+                             : probe.kind == ProbeKind::exec
+                                 ? fmt::format("{}", fmt::join(probe.command, " "))
+                                 : probe.service;
   return std::string{name(probe.kind)} + (detail.empty() ? "" : " " + detail);
 }
 
@@ -35,8 +30,8 @@ void add_health(Keys& keys, const char* key, const std::optional<HealthProbe>& p
 
 void add_program(Keys& keys, const std::string& prefix, const ProgramSpec& program) {
   keys[prefix + "image"] = program.image;
-  keys[prefix + "command"] = joined(program.command);
-  keys[prefix + "args"] = joined(program.args);
+  keys[prefix + "command"] = fmt::format("{}", fmt::join(program.command, " "));
+  keys[prefix + "args"] = fmt::format("{}", fmt::join(program.args, " "));
   for (const EnvVar& variable : program.env) {
     keys[prefix + "env " + variable.name] =
         variable.from ? variable.from->source.text() + " " + variable.from->key

@@ -1,6 +1,7 @@
 #include "programs/sluice/engine/spec_sources.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::local {
 namespace fs = std::filesystem;
@@ -67,22 +68,45 @@ Result<SpecSources::Reading, RefusedFile> SpecSources::read() {
   return RefusedFile{std::move(reading.problems), std::move(reading.warnings)};
 }
 
+// What was read before of a broken file is in force, and so is what two files now dispute.
+void SpecSources::keep_owners(Reading& reading, const std::set<fs::path>& broken,
+                              const std::set<std::string>& disputed) {
+  const auto before = std::exchange(owners_, {});
+  for (const auto& [service, file] : before) {
+    const bool stays = disputed.contains(service);
+    // A directory may be gone as a whole.
+    const bool unread = broken.contains(file) || broken.contains(file.parent_path());
+    if (!stays && !unread) continue;
+    if (stays) {
+      std::erase_if(reading.services,
+                    [&](const ServiceSpec& spec) { return spec.name == service; });
+      reading.files.erase(service);
+    }
+    owners_.emplace(service, file);
+  }
+  for (const auto& [service, file] : reading.files) owners_.insert_or_assign(service, file);
+}
+
 SpecSources::Reading SpecSources::read_valid() {
   Reading reading;
   RefusedFile wrong;
+  std::set<fs::path> broken;
+  std::set<std::string> disputed;
   const auto take = [&](const std::string& text, const std::string& name, const fs::path& base) {
-    auto parsed = parse_services(text, name, base, defaults_);
+    auto parsed = parse_services(text, shown_name(name), base, defaults_);
+    const fs::path file = name == "-" ? fs::path{name} : fs::absolute(name);
     if (!parsed) {
       wrong.add(parsed.error());
+      broken.insert(file);
       return;
     }
-    const fs::path file = name == "-" ? fs::path{name} : fs::absolute(name);
     for (ServiceSpec& spec : parsed->services) {
       const auto [first, fresh] = reading.files.emplace(spec.name, file);
       if (!fresh) {
         wrong.problems.push_back({"service " + spec.name + " is defined in " +
-                                      first->second.string() + " and in " + name,
+                                      shown_name(first->second) + " and in " + shown_name(name),
                                   "rename one of them"});
+        disputed.insert(spec.name);
         continue;
       }
       reading.services.push_back(std::move(spec));
@@ -95,6 +119,7 @@ SpecSources::Reading SpecSources::read_valid() {
     const auto text = read_spec_file(file);
     if (!text) {
       wrong.problems.push_back(text.error());
+      broken.insert(fs::absolute(file));
     } else {
       take(*text, file.string(), fs::absolute(file).parent_path());
     }
@@ -113,7 +138,7 @@ SpecSources::Reading SpecSources::read_valid() {
   wrong.add({{}, std::move(reading.warnings)});
   reading.problems = std::move(wrong.problems);
   reading.warnings = std::move(wrong.warnings);
-  owners_ = reading.files;
+  keep_owners(reading, broken, disputed);
   return reading;
 }
 

@@ -7,13 +7,14 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace sluice::local {
 
-/// The files and directories that an engine watches, and which service is in which of them.
-/// While the engine runs, reading is all or nothing, so that a broken file changes nothing.
+/// The files and directories that an engine watches, and which service is in which of them. A
+/// broken file changes nothing: its services stay those of its last good reading.
 class SpecSources {
  public:
   SpecSources(std::vector<std::string> files, SpecDefaults defaults);
@@ -25,10 +26,11 @@ class SpecSources {
     std::vector<Problem> problems;  ///< of what read_valid() has left out
   };
 
-  /// Everything there is now. Two services of one name are a problem that names both files.
+  /// Everything there is now, or nothing if any of it is wrong. Two services of one name are a
+  /// problem that names both files.
   [[nodiscard]] Result<Reading, RefusedFile> read();
 
-  /// The same without what is wrong, for the start of an engine.
+  /// The same without what is wrong.
   [[nodiscard]] Reading read_valid();
 
   /// One of them is a directory, of which one file may be broken and the others not.
@@ -37,7 +39,7 @@ class SpecSources {
   /// Whether a file has changed, come or gone since the last read. Looks at sizes and times only.
   [[nodiscard]] bool changed() const;
 
-  /// The file in which the last good reading found the service; null: in none.
+  /// The file in which its last good reading found the service; null: in none.
   [[nodiscard]] const std::filesystem::path* file_of(const std::string& service) const;
 
   /// The same of all services.
@@ -62,12 +64,14 @@ class SpecSources {
   };
 
   [[nodiscard]] std::map<std::filesystem::path, Seen> look() const;
+  void keep_owners(Reading& reading, const std::set<std::filesystem::path>& broken,
+                   const std::set<std::string>& disputed);
 
   std::vector<std::string> files_;
   SpecDefaults defaults_;
   std::optional<std::string> standard_input_;  // read once
   std::map<std::filesystem::path, Seen> seen_;
-  std::map<std::string, std::filesystem::path> owners_;  // of the last good reading
+  std::map<std::string, std::filesystem::path> owners_;  // of the last good reading of each file
 };
 
 }  // namespace sluice::local

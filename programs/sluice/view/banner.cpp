@@ -65,7 +65,8 @@ std::string banner_text(const BannerFacts& facts) {
   }
   if (!facts.api_url.empty()) text += token_line(facts);
   if (!facts.services.empty() && facts.services.front().url.starts_with("https:")) {
-    text += fmt::format("  next       curl --cacert CERT {}\n", facts.services.front().url);
+    text += fmt::format("  next       curl --cacert {} {}\n", facts.certificate,
+                        facts.services.front().url);
   } else if (!facts.services.empty() && facts.services.front().h2c) {
     text +=
         fmt::format("  next       curl --http2-prior-knowledge {}\n", facts.services.front().url);

@@ -24,6 +24,7 @@ struct BannerFacts {
   std::string engine;
   std::vector<BannerService> services = {};
   std::vector<std::string> notes = {};  ///< such as a front door that moved to another port
+  std::string certificate = {};         ///< of the front door with TLS: its file
   std::string api_url = {};             ///< of the front door; empty: nothing needs the token
   std::string token_file = {};          ///< the file of its header line
   bool allows_edit = false;             ///< the token changes things; otherwise it only reads

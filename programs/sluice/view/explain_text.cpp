@@ -96,9 +96,7 @@ std::string limits_row(const json& decision, const json& inputs) {
   if (const auto rate = reading::number(inputs, "max_scale_up_rate")) {
     formula = "at most " + plain(*rate) + "x up; ";
   }
-  const std::int64_t max = integer_field(inputs, "max");
-  formula += fmt::format("bounds {}..{}", integer_field(inputs, "min"),
-                         max > 0 ? std::to_string(max) : "any");
+  formula += "bounds " + bounds_text(inputs);
   return reason_row("limits", formula, integer_field(decision, "bounded"), limit_remark(decision));
 }
 

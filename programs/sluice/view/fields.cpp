@@ -52,6 +52,11 @@ std::string target_text(const nlohmann::json& object) {
   return text;
 }
 
+std::string bounds_text(const json& object) {
+  const std::int64_t max = integer_field(object, "max");
+  return fmt::format("{}..{}", integer_field(object, "min"), max > 0 ? std::to_string(max) : "any");
+}
+
 std::string shortened(std::string_view text, std::size_t columns) {
   if (width_of(text) <= columns) return std::string(text);
   std::size_t at = 0;

@@ -28,6 +28,9 @@ namespace sluice::view {
 /// it is of what one takes.
 [[nodiscard]] std::string target_text(const nlohmann::json& object);
 
+/// The bounds of a decision or a status: `1..4`, `0..any`.
+[[nodiscard]] std::string bounds_text(const nlohmann::json& object);
+
 /// The first `columns` columns of `text`; the last of them is `…` where text is left off.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 

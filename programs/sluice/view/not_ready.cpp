@@ -20,6 +20,7 @@ std::string line_of(const json& one) {
   line += state == "failing"      ? "does not start"
           : state == "given_up"   ? kDidNotStart
           : state == "restarting" ? "restarts"
+          : state == "short"      ? "has fewer replicas than it wants"
                                   : "is not ready";
   if (!why.empty()) line += ": " + why;
   const std::string serving = serving_text(one);

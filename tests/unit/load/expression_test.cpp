@@ -74,6 +74,12 @@ TEST(Expression, NamesAnUnknownFigure) {
   EXPECT_FALSE(read.error().fix.empty());
 }
 
+TEST(Expression, NamesItselfAndTheValueThatDoesNotFitIt) {
+  EXPECT_EQ(parse_expression("p99 > 3").error().what, "--fail-if 'p99 > 3': '3' is no time");
+  EXPECT_EQ(parse_expression("errors > x").error().what,
+            "--fail-if 'errors > x': 'x' is no number");
+}
+
 TEST(Expression, ComparesByItsOperator) {
   const auto holds_for = [](const char* text, double actual) {
     return holds(*parse_expression(text), actual);

@@ -231,12 +231,12 @@ TEST(HeadCheck, NamesTheLimitThatAHeadExceeds) {
   RequestParser few_fields{64 * 1024, 20};
   const Fed fields = feed(few_fields, many + "\r\n", many.size());
   EXPECT_EQ(fields.state, State::too_large);
-  EXPECT_EQ(fields.why, "limit=SLUICE_MAX_HEADERS");
+  EXPECT_EQ(fields.why, "limit=header-fields");
 
   RequestParser few_bytes{64};
   const Fed bytes = feed(few_bytes, many, 10);
   EXPECT_EQ(bytes.state, State::too_large);
-  EXPECT_EQ(bytes.why, "limit=SLUICE_MAX_HEADER_BYTES");
+  EXPECT_EQ(bytes.why, "limit=header-bytes");
 }
 
 TEST(HeadCheck, BoundsTheEmptyLinesBeforeARequest) {

@@ -73,9 +73,9 @@ TEST_F(HostileTest, NamesTheLimitOfAHeadThatIsTooLarge) {
   std::string fields;
   for (int i = 0; i < 21; ++i) fields += "a:\r\n";
   expect_refused("GET / HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n", "431 ",
-                 "too-large; limit=SLUICE_MAX_HEADERS");
+                 "too-large; limit=header-fields");
   expect_refused("GET /" + std::string(4000, 'x') + " HTTP/1.1\r\n", "431 ",
-                 "too-large; limit=SLUICE_MAX_HEADER_BYTES");
+                 "too-large; limit=header-bytes");
 }
 
 TEST_F(HostileTest, AnswersTheRequestBeforeTheBrokenOne) {

@@ -61,6 +61,20 @@ TEST(KeptRevisions, AnImageIsReadBackWhereNothingRunsImages) {
   EXPECT_EQ(read->image, image.image);
 }
 
+// Method: a directory is in the way of the file.
+TEST(KeptRevisions, WhatCouldNotBeWrittenIsWrittenWithTheNextChange) {
+  const TemporaryDirectory directory;
+  KeptRevisions kept{directory.path()};
+  const auto file = directory.path() / "app-00001.yaml";
+  std::filesystem::create_directory(file);
+  kept.keep(1, of("app", "a"), TimePoint{1s});
+  EXPECT_EQ(kept.spec("app", 1), of("app", "a"));
+
+  std::filesystem::remove(file);
+  kept.settle("app", {1}, {});
+  EXPECT_EQ(KeptRevisions{directory.path()}.spec("app", 1), of("app", "a"));
+}
+
 TEST(KeptRevisions, WithoutADirectoryTheyAreKeptInMemory) {
   KeptRevisions kept;
   kept.keep(1, of("app", "a"), TimePoint{1s});

@@ -382,6 +382,20 @@ TEST_F(ProcessFailuresTest, AnEngineThatHasAllItsReplicasNamesThat) {
   EXPECT_EQ(amiss(), "app-00001 starting: " + granted.shortage + "; " + granted.fix);
 }
 
+TEST_F(ProcessFailuresTest, AServiceThatRunsNamesWhyItHasNoFurtherReplica) {
+  settings_.max_replicas = 1;
+  put(spec("app"));
+  order("app-00001", 1);
+  ready({"app-00001-1"});
+  EXPECT_EQ(amiss(), "");
+  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 5}).replicas, 1);
+  EXPECT_EQ(amiss(),
+            "app-00001 short: max-replicas (1) of this engine run already; raise it in "
+            "config.yaml, or let others sleep");
+  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 1}).replicas, 1);
+  EXPECT_EQ(amiss(), "");
+}
+
 // --- shutdown ---
 
 TEST_F(ProcessFailuresTest, StopAllStopsEveryReplicaOnceAndStartsNoneLater) {

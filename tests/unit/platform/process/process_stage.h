@@ -284,6 +284,7 @@ class ProcessStage : public ::testing::Test {
       .memory = memory_,
       .requests = requests_,
       .events = events_,
+      .log = log_,
       .make = [this](ReplicaOwner& owner,
                      ReplicaPlan plan) -> Result<std::unique_ptr<Replica>, Problem> {
         if (refusal_) return *refusal_;

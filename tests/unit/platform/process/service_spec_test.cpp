@@ -7,6 +7,8 @@
 #include "platform/process/engine_settings.h"
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
+#include <thread>
 
 namespace sluice::local {
 namespace {
@@ -65,6 +67,18 @@ TEST(ReadSpecFile, RefusesAHugeFileWithoutReadingIt) {
 
   ASSERT_FALSE(text.has_value());
   EXPECT_EQ(text.error().what, path.string() + " is larger than 4 MiB");
+}
+
+// As apply -f <(command) gives one.
+TEST(ReadSpecFile, ReadsANamedPipeWhereThatIsAskedFor) {
+  const TemporaryDirectory directory;
+  const auto path = directory.path() / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_FALSE(read_spec_file(path).has_value());
+  {
+    const std::jthread writer{[&path] { std::ofstream{path} << "a: b\n"; }};
+    EXPECT_EQ(*read_spec_file(path, NamedPipes::read), "a: b\n");
+  }
 }
 
 TEST(ReadSpecFile, NamesTheReason) {

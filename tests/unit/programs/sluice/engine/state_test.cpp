@@ -215,6 +215,18 @@ TEST_F(Kept, AFileThatCannotBeReadIsNamedBesideTheOthers) {
       << found();
 }
 
+TEST_F(Kept, ASpecThatCannotBeRemovedStaysKept) {
+  KeptServices kept(paths_);
+  EXPECT_FALSE(kept.keep(service("app"), BroughtBy::apply));
+  const std::filesystem::path file = paths_.specs_dir() / "app.yaml";
+  std::filesystem::remove(file);
+  std::filesystem::create_directories(file / "in the way");
+  const auto refused = kept.forget("app");
+  ASSERT_TRUE(refused);
+  EXPECT_TRUE(refused->what.starts_with("cannot remove " + file.string())) << refused->what;
+  EXPECT_EQ(kept.brought_by("app"), BroughtBy::apply);
+}
+
 TEST_F(Kept, TheRecordOfAStartIsReadBack) {
   const StartRecord record{.files = {"/srv/a.yaml"}, .http = "127.0.0.1:9000", .config = "/c"};
   EXPECT_EQ(KeptServices(paths_).start(), StartRecord{});
@@ -234,6 +246,16 @@ TEST(Paths, FollowTheXdgRules) {
   ASSERT_TRUE(roots.has_value());
   EXPECT_EQ(roots->state, "/srv/me/.local/state/sluice");
   EXPECT_EQ(roots->runtime, "/tmp/sluice-1234");
+}
+
+TEST(Paths, SocketsOfTheLongestNamesFitIntoAnAddress) {
+  const std::string longest(63, 'n');
+  const EnginePaths paths({.state = "/s", .runtime = "/run/user/1000/sluice"}, longest);
+  const auto first = paths.replica_dir(longest + "-00001-1");
+  EXPECT_LE((first / kServingSocket).native().size(), kSocketPathMax);
+  EXPECT_NE(first, paths.replica_dir(longest + "-00001-2"));
+  const EnginePaths other({.state = "/s", .runtime = "/run/user/1000/sluice"}, longest.substr(1));
+  EXPECT_NE(first, other.replica_dir(longest + "-00001-1"));
 }
 
 }  // namespace

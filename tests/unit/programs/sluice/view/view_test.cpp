@@ -46,6 +46,15 @@ TEST(Banner, CallsReplicasOfAnEngineThatJustOpenedStarting) {
   EXPECT_NE(text.find("; 2 replicas starting\n"), std::string::npos) << text;
 }
 
+TEST(Banner, NamesTheCertificateThatAClientNeeds) {
+  const std::string text = banner_text({.version = "1.0.0",
+                                        .engine = "app",
+                                        .services = {{.url = "https://app.localhost:8080"}},
+                                        .certificate = "/etc/tls.crt"});
+  EXPECT_NE(text.find("curl --cacert /etc/tls.crt https://app.localhost:8080\n"), std::string::npos)
+      << text;
+}
+
 TEST(Banner, ShowsHowTheTokenIsUsed) {
   BannerFacts facts{.version = "1.0.0",
                     .engine = "app",
