@@ -139,8 +139,11 @@ std::string not_ready_rows(const json& explained) {
   const json& all = reading::array(explained, "not_ready");
   const std::vector<std::string> lines = not_ready_lines(explained);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const bool serves = text_field(all[i], "state") == "restarting";
-    rows += padded(serves ? "  restarts" : "  not ready", kLabelWidth) + lines[i] + "\n";
+    const std::string state = text_field(all[i], "state");
+    const char* const label = state == "restarting" ? "  restarts"
+                              : state == "short"    ? "  short"
+                                                    : "  not ready";
+    rows += padded(label, kLabelWidth) + lines[i] + "\n";
   }
   return rows;
 }
