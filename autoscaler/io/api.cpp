@@ -172,6 +172,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
     return std::move(*kept);
   }
   json answer = explained_json(revision->last(), about(facts));
+  answer["ready_now"] = revision->counts().ready;
   answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);

@@ -67,7 +67,7 @@ void Revision::begin(const ScalingSpec& scaling) {
                               .taken_over = told ? *replicas > 0 : replicas.has_value()},
                              counts().ready, *this);
   if (!handle_) return;
-  if (facts_.initial.value_or(0) > 0) scaler().wake(around_.clock.now());
+  if (facts_.initial.value_or(0) > 0) scaler().wake(around_.clock.now(), true);
   publish();
 }
 

@@ -1,4 +1,12 @@
-"""Manual pages from the tables that the program prints of itself: `sluice help -o json`, `sluice config -o json`."""
+"""Manual pages from the tables that the program prints of itself: `sluice help -o json`, `sluice config -o json`, and from
+docs/site/meanings.py."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'docs/site'))
+
+from meanings import VARIABLES  # noqa: E402  its folder is known only now
 
 SECTION_OF = {'sluice-config.yaml': 5}
 FILES = (('/etc/sluice/config.yaml', 'settings of all engines of the machine; see sluice-config.yaml(5)'),
@@ -87,7 +95,7 @@ def verb_page(verb, tables, date):
 def main_page(tables, settings, date):
     page = Page('sluice', 'scales any HTTP service by the requests it is serving', tables['version'], date)
     page.head('SYNOPSIS')
-    page.add(f'{bold("sluice")} [{italic("FLAGS")}] {italic("VERB")} [{italic("ARGUMENTS")}]\n')
+    page.add(f'{bold("sluice")} [{italic("FLAGS")}] {italic("VERB")} [{italic("FLAGS")}] [{italic("ARGUMENTS")}]\n')
     page.head('DESCRIPTION')
     page.add('Runs programs that listen on $PORT behind one front door: asleep without requests, awake on the first\n'
              'one, more replicas under load, and back to zero. Each verb has a page of its own.\n')
@@ -101,8 +109,10 @@ def main_page(tables, settings, date):
     for code in tables['exit_statuses']:
         page.add(item(bold(str(code['status'])), code['meaning']))
     page.head('ENVIRONMENT')
-    for variable in settings['environment']:
-        page.add(item(bold(variable['key']), f'{variable["meaning"]}; default: {variable["default"]}'))
+    texts = {name: text.replace('`', '') for name, text in VARIABLES.items()}
+    texts |= {one['key']: f'{one["meaning"]}; default: {one["default"]}' for one in settings['environment']}
+    for name, text in sorted(texts.items()):
+        page.add(item(bold(name), text))
     page.head('FILES')
     for name, text in FILES:
         page.add(item(italic(name), text))
@@ -118,10 +128,10 @@ def config_page(settings, version, date):
              '$XDG_CONFIG_HOME/sluice/config.yaml, else /etc/sluice/config.yaml. A key with a dot is a key of a\n'
              'section: queue.depth is depth below queue. Unknown keys are errors.\n'
              '.PP\n.BR "sluice config" " prints every key with its value and where it comes from,"\n'
-             '.BR "sluice config \\-\\-check FILE" " judges a file."\n')
+             '.BR "sluice config \\-\\-check FILE" " checks a file."\n')
     page.head('KEYS')
     for key in settings['settings']:
-        page.add(item(bold(key['key']), f'{key["meaning"]}. {key["type"]}; default: {key["default"] or "none"}'))
+        page.add(item(bold(key['key']), f'{key["meaning"]}; {key["type"]}; default: {key["default"] or "none"}'))
     page.head('SEE ALSO')
     page.add('.BR sluice "(1), " sluice\\-config (1)\n')
     return page
@@ -145,7 +155,7 @@ def default_config(settings):
             lines += ['', f'#{above}:'] if above else ['']
             section = above
         indent = '  ' if above else ''
-        lines += [f'#{indent}{"# " if above else " "}{key["meaning"]}; {key["type"]}', f'#{indent}{name}: {default_text(key)}']
+        lines += [f'# {indent}{key["meaning"]}; {key["type"]}', f'#{indent}{name}: {default_text(key)}']
     return '\n'.join(lines) + '\n'
 
 

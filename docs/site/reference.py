@@ -92,7 +92,7 @@ def tables(texts, program):
         'verbs': table(['verb', 'does'], [[f'`{verb}`', meaning] for verb, meaning in code.verbs(program)]),
         'exits': table(['exit status', 'means'], code.exit_statuses(program)),
         'flags': table(['verb', 'flag', 'meaning'],
-                       [[f'`{verb}`', f'`{flag}`', meaning] for verb, flag, meaning in code.flags(program)]),
+                       [[f'`{verb}`' if verb else 'before it', f'`{flag}`', meaning] for verb, flag, meaning in code.flags(program)]),
     }
 
 

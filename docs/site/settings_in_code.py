@@ -115,10 +115,15 @@ def verbs(program):
     return some([tuple(line.split(None, 1)) for line in listed.splitlines()], 'sluice --help')
 
 
-def exit_statuses(program):
-    """(status, meaning) as `sluice help -o json` lists them."""
+def command_line(program):
+    """`sluice help -o json`."""
     text = subprocess.run([program, 'help', '-o', 'json'], capture_output=True, text=True, check=True, timeout=30).stdout
-    return some([(str(one['status']), one['meaning']) for one in json.loads(text)['exit_statuses']], 'sluice help')
+    return json.loads(text)
+
+
+def exit_statuses(program):
+    """(status, meaning) of each exit status."""
+    return some([(str(one['status']), one['meaning']) for one in command_line(program)['exit_statuses']], 'sluice help')
 
 
 def shown_settings(program):
@@ -131,8 +136,10 @@ def shown_settings(program):
 
 
 def flags(program):
-    """(verb, flag with its value, meaning) of every flag and argument, as the help of each verb has them."""
-    rows = []
+    """(verb, flag with its value, meaning) of every flag and argument, as the help of each verb has them; without a verb,
+    those that stand before it."""
+    rows = [('', ' '.join([', '.join(flag['names']), flag['value']]).strip(), flag['about'])
+            for flag in command_line(program)['flags'] if '-h' not in flag['names']]
     for verb, _ in verbs(program):
         rows += [(verb, *plain_flag(*row)) for row in rows_of_help(help_of(program, verb))
                  if not row[0].startswith('-h,')]
@@ -140,11 +147,11 @@ def flags(program):
 
 
 def rows_of_help(text):
-    """Yields (name, meaning) of each row below `Positionals:` and `Options:`."""
+    """Yields (name, meaning) of each row below `Positionals:` and `Flags:`."""
     row, inside = None, False
     for line in text.splitlines():
         if not line or not line.startswith(' '):
-            inside = line in ('Positionals:', 'Options:')
+            inside = line in ('Positionals:', 'Flags:')
         elif inside and line.startswith('   '):
             row[1] = f'{row[1]} {line.strip()}'.strip()
             continue

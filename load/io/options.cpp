@@ -42,30 +42,31 @@ struct Raw {
 };
 
 void declare(CLI::App& app, Raw& raw) {
-  app.add_option("URL", raw.url, "Where to send: http://HOST[:PORT][/PATH]")->required();
-  app.add_option("-q,--rate", raw.rate, "Open loop: requests per second (default 50)");
+  app.add_option("URL", raw.url, "where to send: http://HOST[:PORT][/PATH]")->required();
+  app.add_option("-q,--rate", raw.rate, "open loop: requests per second (default 50)");
   app.add_option("-c,--connections", raw.connections,
-                 "Closed loop: number of connections; with --rate, a limit on connections");
-  app.add_option("-z,-d,--duration", raw.duration, "Length of the run (default 30s, without -n)");
-  app.add_option("-n,--count", raw.count, "Stop after this many requests");
-  app.add_option("--shape", raw.shape, "Open loop with rates over time: 'step RATE:TIME, …'");
-  app.add_option("-H,--header", raw.headers, "Header 'Name: value' (repeatable)")
+                 "closed loop: number of connections; with --rate, a limit on connections");
+  app.add_option("-z,-d,--duration", raw.duration, "length of the run (default 30s, without -n)");
+  app.add_option("-n,--count", raw.count, "stop after this many requests");
+  app.add_option("--shape", raw.shape, "open loop with rates over time: 'step RATE:TIME, …'");
+  app.add_option("-H,--header", raw.headers, "header 'Name: value' (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("-m,--method", raw.method, "Method (default GET, with a body POST)");
-  app.add_option("-b,--body", raw.body, "Body, or @FILE; at most 16 MiB");
-  app.add_option("-t,--timeout", raw.timeout, "Timeout of one request")->capture_default_str();
+  app.add_option("-m,--method", raw.method, "method (default GET, with a body POST)");
+  app.add_option("-b,--body", raw.body, "body, or @FILE; at most 16 MiB");
+  app.add_option("-t,--timeout", raw.timeout, "timeout of one request")->capture_default_str();
   app.add_option("--arrivals", raw.arrivals, "uniform or poisson (poisson)")
       ->type_name("uniform|poisson");
-  app.add_option("--seed", raw.seed, "Seed of the poisson arrivals")->capture_default_str();
-  app.add_option("--warmup", raw.warmup, "Warm-up before the counted run")->capture_default_str();
+  app.add_option("--seed", raw.seed, "seed of the poisson arrivals")->capture_default_str();
+  app.add_option("--warmup", raw.warmup, "warm-up before the counted run")->capture_default_str();
   app.add_option("--max-connections", raw.max_connections,
-                 "Open loop: most connections (default 10000)");
-  app.add_flag("--ids", raw.ids, "Send X-Request-Id: RUN-N, N from 1");
+                 "open loop: most connections (default 10000)");
+  app.add_flag("--ids", raw.ids, "send X-Request-Id: RUN-N, N from 1");
   app.add_option("--fail-if", raw.fail_if,
-                 "Exit 4 if true, like 'p99 > 250ms' (repeatable); figures: p50 to p99.99, max,\n"
+                 "exit 4 if true, like 'p99 > 250ms' (repeatable); figures: p50 to p99.99, max,\n"
                  "errors, error_rate, cold_start.p95, replicas.max, time_to_zero")
       ->allow_extra_args(false);
-  app.add_option("--json", raw.json, "Write the report as JSON to a file, - for standard output");
+  app.add_option("--json", raw.json, "write the report as JSON to a file, - for standard output")
+      ->type_name("FILE");
   app.add_option("-o,--output", raw.output, "text or json (text)")->type_name("text|json");
 }
 

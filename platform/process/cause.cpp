@@ -167,8 +167,9 @@ std::string Cause::sentence() const {
   return joined(what, output, fix);
 }
 
-std::string Cause::without_output() const {
-  return joined(what, {}, fix);
+std::string Cause::for_clients() const {
+  // What cannot be started is named by its path, or as an image.
+  return kind == CauseKind::cannot_start ? "its program could not be run" : joined(what, {}, fix);
 }
 
 void Settling::note(CauseKind kind, Duration used, TimePoint now) {

@@ -53,8 +53,8 @@ struct Cause {
   /// All of it: `it ended with exit code 3: no database`.
   [[nodiscard]] std::string sentence() const;
 
-  /// The same without what the program wrote, for clients of the front door.
-  [[nodiscard]] std::string without_output() const;
+  /// The same for clients of the front door: without what the program wrote, paths and images.
+  [[nodiscard]] std::string for_clients() const;
 
   friend bool operator==(const Cause&, const Cause&) = default;
 };

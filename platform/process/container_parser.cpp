@@ -133,8 +133,8 @@ ProgramSpec end_container(const ContainerContext& context, const YamlEntry& entr
   }
   if (program.working_dir.empty()) program.working_dir = directory_of(context.base_dir);
   if (program.command.empty() || program.command.front().empty()) {
-    reader.fail(entry.line, "`command` is missing",
-                "add `command: [program, argument]`, or an `image`");
+    reader.fail_missing(entry.line, "command", "`command` is missing",
+                        "add `command: [program, argument]`, or an `image`");
   } else if (written.image_line != 0) {
     reader.warn(written.image_line, "`image` has no effect beside `command`, which is run");
   }

@@ -69,7 +69,7 @@ model::Revision ProcessRevision::model() const {
 std::optional<model::StartFailure> ProcessRevision::start_failure() const {
   const auto failure = [](const Cause& cause, TimePoint until) {
     return model::StartFailure{
-        .why = cause.sentence(), .retry_at = until, .for_clients = cause.without_output()};
+        .why = cause.sentence(), .retry_at = until, .for_clients = cause.for_clients()};
   };
   if (backoff_.failing() && last_failure_) return failure(*last_failure_, backoff_.retry_at());
   if (counts().ready > 0) return std::nullopt;

@@ -36,10 +36,13 @@ bool has_our_mark(pid_t pid) {
 /// Kills a group if it still is the one that was written down.
 bool kill_recorded(pid_t group, std::uint64_t started) {
   const auto leader = process_stat(group);
-  if (leader) return leader->start_ticks == started && kill_group(group, SIGKILL);
+  const auto members = processes_of_group(group);  // that have not ended
+  if (leader) {
+    return leader->start_ticks == started && !members.empty() && kill_group(group, SIGKILL);
+  }
   // The leader is gone. Its number cannot be given away while its group lives, but the group may
   // have emptied and a stranger's taken the number since: ask the members.
-  for (const pid_t pid : processes_of_group(group)) {
+  for (const pid_t pid : members) {
     if (process_start_ticks(pid) >= started && has_our_mark(pid)) return kill_group(group, SIGKILL);
   }
   return false;

@@ -298,7 +298,8 @@ void read_template_spec(const Parsing& parsing, const YamlEntry& entry, ServiceS
     }
   }
   if (!seen)
-    reader.fail(entry.line, "`spec.template.spec.containers` is missing", "add one container");
+    reader.fail_missing(entry.line, "containers", "`spec.template.spec.containers` is missing",
+                        "add one container");
 }
 
 /// Nothing when it is wrong.
@@ -362,7 +363,7 @@ void read_spec(const Parsing& parsing, const YamlEntry& entry, ServiceSpec& spec
       }
     }
   }
-  if (!seen) reader.fail(entry.line, "`spec.template.spec` is missing", "add it");
+  if (!seen) reader.fail_missing(entry.line, "spec", "`spec.template.spec` is missing", "add it");
 }
 
 /// Whether the document is a Service of Knative's; a problem names what it is instead.
@@ -376,8 +377,8 @@ bool is_service(YamlReader& reader, const std::vector<YamlEntry>& top, int line)
   }
   if (kind == "Service" && version == "serving.knative.dev/v1") return true;
   const std::string fix =
-      "only `apiVersion: serving.knative.dev/v1`, `kind: Service` can be used, and ConfigMap and "
-      "Secret of `v1` beside it";
+      "a file may hold only `kind: Service` of `apiVersion: serving.knative.dev/v1`, and ConfigMap "
+      "and Secret of `v1`";
   if (kind.empty() || version.empty())
     reader.fail(line, "`apiVersion` or `kind` is missing", fix);
   else
@@ -413,7 +414,8 @@ void read_document(const Parsing& parsing, const YAML::Node& document, ParsedFil
     reader.fail(name_line, "`metadata.name` is missing", "give the service a name");
   if (auto problem = check_traffic(spec.traffic, spec.name))
     reader.fail(name_line, std::move(*problem));
-  if (!seen) reader.fail(line, "`spec` is missing", "add `spec.template.spec.containers`");
+  if (!seen)
+    reader.fail_missing(line, "spec", "`spec` is missing", "add `spec.template.spec.containers`");
   const bool twice = std::any_of(parsed.services.begin(), parsed.services.end(),
                                  [&](const ServiceSpec& other) { return other.name == spec.name; });
   if (twice && !spec.name.empty())

@@ -143,10 +143,11 @@ std::optional<Problem> check_names(const Traffic& traffic, const std::string& se
   for (const TrafficTarget& target : traffic) {
     if (target.revision.empty()) continue;
     if (std::find(known.begin(), known.end(), target.revision) != known.end()) continue;
-    return Problem{fmt::format("{}revision {} of service {} is not kept",
-                               place_of_target(target, service), target.revision, service),
-                   fmt::format("name {}{}", kLatestRevision,
-                               known.empty() ? "" : fmt::format(" or {}", fmt::join(known, ", ")))};
+    return Problem{
+        fmt::format("{}revision {} of service {} is not kept",
+                    target.place.empty() ? "" : target.place + ": ", target.revision, service),
+        fmt::format("name {}{}", kLatestRevision,
+                    known.empty() ? "" : fmt::format(" or {}", fmt::join(known, ", ")))};
   }
   return std::nullopt;
 }

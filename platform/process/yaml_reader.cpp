@@ -137,6 +137,10 @@ void YamlReader::fail(int line, std::string what, std::string fix) {
   fail(line, {fmt::format("{}: {}", place(line), what), std::move(fix)});
 }
 
+void YamlReader::fail_missing(int line, const std::string& key, std::string what, std::string fix) {
+  if (misspelt_.erase(key) == 0) fail(line, std::move(what), std::move(fix));
+}
+
 void YamlReader::fail(int line, Problem problem) {
   if (problems_.size() < kProblemsMax) problems_.emplace(line, std::move(problem));
 }
@@ -252,6 +256,7 @@ void YamlReader::fail_unknown(const YamlEntry& entry, const std::string& where,
                               const std::vector<std::string>& known,
                               const std::vector<std::string>& accepted) {
   const auto meant = closest_name(entry.key, accepted);
+  if (meant) misspelt_.insert(*meant);
   fail(entry.line, fmt::format("unknown key `{}` in `{}`", entry.key.substr(0, kQuotedMax), where),
        meant ? fmt::format("did you mean `{}`?", *meant)
              : fmt::format("remove it; known are {}", fmt::join(known, ", ")));

@@ -52,6 +52,8 @@ class YamlReader {
   [[nodiscard]] std::vector<YAML::Node> documents(std::string_view text, std::size_t bytes_max);
 
   void fail(int line, std::string what, std::string fix);
+  /// The same of a key that is not there. A misspelt one has its own problem, and no second.
+  void fail_missing(int line, const std::string& key, std::string what, std::string fix);
   /// One that needs no place in its text.
   void fail(int line, Problem problem);
   /// Warns once per distinct text.
@@ -101,6 +103,7 @@ class YamlReader {
 
   std::string file_;
   std::multimap<int, Problem> problems_;  // by line
+  std::set<std::string> misspelt_;        // what unknown keys seem to be; as many as the known ones
   std::vector<std::string> warnings_;
   std::set<std::string> warned_;  // bounded by the file's own size
 };

@@ -165,6 +165,7 @@ class Package(unittest.TestCase):
                 'echo "${{COMPREPLY[*]}}"')
         self.assertEqual(user(bash.format('expl', 1))[0], 'explain\n')
         self.assertEqual(user(bash.format('explain ""', 2))[0], 'app\n')
+        self.assertIn('sluice', user("fish -c 'complete -C \"sluice up -- slui\"'")[0])
         self.assertIn('--last-cold-start', user(bash.format('explain --la', 2))[0])
         self.assertEqual(user(bash.format('get -o ""', 3))[0], 'table wide json yaml\n')
         self.assertIn('explain', user("fish -c 'complete -C \"sluice expl\"'")[0])

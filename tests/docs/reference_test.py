@@ -29,12 +29,12 @@ PARSER = '''
 HELP = '''Examples:
   sluice up
 
-Usage: sluice up [OPTIONS]
+Usage: sluice up [FLAGS]
 
 Positionals:
   SERVICE TEXT REQUIRED       SERVICE or ENGINE/SERVICE
 
-Options:
+Flags:
   -h,--help                   Print this help message and exit
   -f,--file FILE ... REQUIRED a file
   --tail INT:INT in [0 - 10000]
@@ -85,16 +85,19 @@ class TablesTest(unittest.TestCase):
                               {'key': 'autoscaler.window', 'type': 'time', 'default': '', 'meaning': 'long'}],
                  'environment': [{'key': name, 'default': 'none', 'meaning': 'listed'}
                                  for name in sorted(set(code.variables(self.sources)) - set(meanings.VARIABLES))]}
-        exits = {'exit_statuses': [{'status': 78, 'meaning': 'a wrong file'}]}
-        self.program.write_text(f'#!/bin/sh\n[ "$1" = help ] && echo \'{json.dumps(exits)}\' && exit\n'
+        help_of_all = {'flags': [{'names': ['--server'], 'value': 'URL', 'about': 'elsewhere'},
+                                 {'names': ['-h', '--help'], 'value': '', 'about': 'help'}],
+                       'exit_statuses': [{'status': 78, 'meaning': 'a wrong file'}]}
+        self.program.write_text(f'#!/bin/sh\n[ "$1" = help ] && echo \'{json.dumps(help_of_all)}\' && exit\n'
                                 f'[ "$1" = config ] && echo \'{json.dumps(shown)}\' && exit\n'
                                 '[ $# = 1 ] && printf "\\nVerbs:\\n  up  start\\n\\n" && exit\n'
-                                'printf "Options:\\n  --demo                      the app\\n"\n')
+                                'printf "Flags:\\n  --demo                      the app\\n"\n')
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
 
     def test_every_table_is_in_the_manual(self):
         made = reference.tables(self.sources, self.program)
-        self.assertEqual(made['flags'], '| verb | flag | meaning |\n| --- | --- | --- |\n| `up` | `--demo` | the app |\n')
+        self.assertEqual(made['flags'], '| verb | flag | meaning |\n| --- | --- | --- |\n'
+                         '| before it | `--server URL` | elsewhere |\n| `up` | `--demo` | the app |\n')
         self.assertIn('| 78 | a wrong file |\n', made['exits'])
         self.assertIn('| `http` | address | `:1` | the door |\n', made['config'])
         self.assertIn('| `window` | time | none | long |\n', made['autoscaler'])

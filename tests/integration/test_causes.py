@@ -252,7 +252,7 @@ class Starts(Case):
         engine = self.up('--', str(program))
         program.unlink()
         self.fails_with(engine, f'cannot start {program}: No such file or directory; check that the '
-                        'program and its interpreter exist', 'cannot_start')
+                        'program and its interpreter exist', 'cannot_start', 'its program could not be run')
 
     def test_memory_is_the_cause_only_where_its_limit_is_enforced(self):
         enforced = self.can_limit('memory')

@@ -121,7 +121,7 @@ class MemoryPressure(EngineCase):
         for verb in (('get',), ('top',), ('explain', 'd')):
             self.assertIn(sentence, self.home.run(*verb).stdout)
         self.assertEqual(self.home.run('scale', 'app', '--min', '3').stdout,
-                         'service app: bounds 3..8 until its spec is next applied\n')
+                         'service app: bounds 3..8 until a changed spec is applied\n')
         engine.wait_status(lambda status: status['desired'] == 3 and status['not_ready'])
         for verb in ('get', 'explain'):
             self.assertIn(f'app-00001 has fewer replicas than it wants: {sentence}', self.home.run(verb, 'app').stdout)

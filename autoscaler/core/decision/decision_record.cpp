@@ -52,6 +52,10 @@ std::string without_requests(const DecisionRecord& record) {
                                : "no requests for " + seconds(record.stable_window);
 }
 
+std::string woken(const DecisionRecord& record) {
+  return record.takes_over ? "started as a new revision" : "woken by hand";
+}
+
 // The part the decider is responsible for, up to the rule that changed its number.
 std::string decided(const DecisionRecord& record, bool with_rule) {
   const bool panicking = record.mode == Mode::panic;
@@ -68,7 +72,7 @@ std::string decided(const DecisionRecord& record, bool with_rule) {
               " >= " + ratio(record.panic_threshold);
     }
   } else if (record.wanted_stable == 0) {
-    text = record.woken_by_hand ? "woken by hand" : without_requests(record);
+    text = record.woken_by_hand ? woken(record) : without_requests(record);
   }
   if (!with_rule) return text;
   switch (record.decider_bound) {
@@ -131,7 +135,7 @@ std::string bounded(const DecisionRecord& record) {
 }
 
 std::string without_data(const DecisionRecord& record, bool limited) {
-  if (record.woken_by_hand) return "woken by hand";
+  if (record.woken_by_hand) return woken(record);
   if (record.desired == 0 && record.bounded == 0) {
     return without_requests(record);
   }

@@ -89,6 +89,7 @@ struct DecisionRecord {
   bool in_flight = false;                  ///< the rate is 0, and requests still run or wait
   bool told_to_sleep = false;              ///< by a person, until the next request
   bool woken_by_hand = false;              ///< by a person, and no request has come since
+  bool takes_over = false;                 ///< as a new revision, and not by hand
   bool no_request_yet = false;             ///< none has been reported since it is governed here
   std::optional<TimePoint> panic_entered;  ///< when this panic began
   std::optional<TimePoint> panic_until;    ///< earliest end of panic without another breach

@@ -269,6 +269,7 @@ ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
 void RevisionScaler::conclude(DecisionRecord& record, const ScaleInputs& inputs,
                               ScaleState& state) {
   record.woken_by_hand = woken_by_hand_;
+  record.takes_over = takes_over_;
   record.mode = decider_.mode();
   record.panic_entered = decider_.panic_entered();
   record.panic_until = decider_.panic_until();
@@ -347,9 +348,10 @@ void RevisionScaler::set_bounds(std::optional<std::int32_t> min, std::optional<s
   spec_.bounds.max = max.value_or(spec_.bounds.max);
 }
 
-void RevisionScaler::wake(TimePoint now) {
+void RevisionScaler::wake(TimePoint now, bool takes_over) {
   told_to_sleep_ = false;
   woken_by_hand_ = true;
+  takes_over_ = takes_over;
   if (status_.desired() < 1) status_.set_desired(1);
   if (activity_ == Activity::inactive) set_activity(Activity::activating, now);
   // For an awake one the stable window restarts: a wake means that it is wanted now.

@@ -96,7 +96,8 @@ class RevisionScaler {
   void set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max);
 
   /// At least one replica from now on, for a stable window after it is ready (`sluice wake`).
-  void wake(TimePoint now);
+  /// `takes_over`: as a new revision.
+  void wake(TimePoint now, bool takes_over = false);
 
   /// No replicas from now on, whatever the windows and the minimum require, until the next request
   /// or wake() (`sluice sleep`).
@@ -157,6 +158,7 @@ class RevisionScaler {
   bool told_to_sleep_ = false;
   TimePoint slept_at_{};
   bool woken_by_hand_ = false;
+  bool takes_over_ = false;
   bool requested_;  // a request was reported, here or where it was governed before
   std::int32_t replicas_;
   std::int32_t replicas_at_start_;

@@ -71,15 +71,20 @@ std::string flag_names(std::span<const FlagLine> flags) {
 
 std::string bash_values(std::span<const FlagLine> flags) {
   std::string text;
+  std::string second;  // of two values
   for (const FlagLine& flag : flags) {
     if (flag.value.empty()) continue;
-    text += fmt::format("        {}) value=1 ", fmt::join(flag.names, "|"));
-    text += flag.words.empty()
-                ? "kind=" + std::string(word_of(flag.kind))
-                : "kind=words words=" + in_quotes(fmt::format("{}", fmt::join(flag.words, " ")));
-    text += " ;;\n";
+    const std::string line = fmt::format(
+        "        {}) value=1 {} ;;\n", fmt::join(flag.names, "|"),
+        flag.words.empty()
+            ? "kind=" + std::string(word_of(flag.kind))
+            : "kind=words words=" + in_quotes(fmt::format("{}", fmt::join(flag.words, " "))));
+    text += line;
+    if (flag.value.find(' ') != std::string::npos) second += line;
   }
-  return text.empty() ? text : "      case $prev in\n" + text + "      esac\n";
+  if (!second.empty())
+    second = "      case ${COMP_WORDS[COMP_CWORD-2]} in\n" + second + "      esac\n";
+  return text.empty() ? text : second + "      case $prev in\n" + text + "      esac\n";
 }
 
 std::string bash_verb(const VerbTable& verb) {
@@ -170,10 +175,12 @@ std::string zsh_action(ValueKind kind, const std::vector<std::string>& words) {
 }
 
 std::string zsh_flag(const FlagLine& flag) {
-  const std::string tail =
-      "[" + in_zsh(short_about(flag.about)) + "]" +
-      (flag.value.empty() ? ""
-                          : ":" + in_zsh(flag.value) + ":" + zsh_action(flag.kind, flag.words));
+  std::string tail = "[" + in_zsh(short_about(flag.about)) + "]";
+  for (std::string_view left = flag.value; !left.empty();) {
+    const std::string_view value = left.substr(0, left.find(' '));
+    tail += ":" + in_zsh(value) + ":" + zsh_action(flag.kind, flag.words);
+    left.remove_prefix(std::min(value.size() + 1, left.size()));
+  }
   std::string text;
   for (const std::string& name : flag.names) {
     const std::string others =
@@ -183,16 +190,26 @@ std::string zsh_flag(const FlagLine& flag) {
   return text;
 }
 
+// Only `up` takes a command.
+constexpr const char* kZshCommand = R"(        local dashes=${words[(i)--]}
+        if (( CURRENT > dashes )); then
+          shift $dashes words
+          (( CURRENT -= dashes ))
+          _normal
+          return
+        fi
+)";
+
 std::string zsh_verb(const VerbTable& verb) {
-  std::string text = "      " + verb.name + ")\n        _arguments -s -S";
+  std::string text = "      " + verb.name + ")\n";
+  if (verb.name == "up") text += kZshCommand;
+  text += "        _arguments -s -S";
   for (const FlagLine& flag : verb.flags) text += zsh_flag(flag);
   std::size_t place = 0;
   for (const ArgumentLine& argument : verb.arguments) {
     text += " \\\n        '" + std::to_string(++place) + ":" + in_zsh(argument.name) + ":" +
             zsh_action(argument.kind, argument.words) + "'";
   }
-  // Only `up` takes a command.
-  if (verb.arguments.empty() && verb.name == "up") text += " \\\n        '*::command:_normal'";
   return text + "\n        ;;\n";
 }
 
@@ -213,6 +230,14 @@ std::string fish_action(ValueKind kind, const std::vector<std::string>& words) {
   }
   return "";
 }
+
+constexpr const char* kFishCommand = R"(function __sluice_command
+  set -l words (commandline -opc)
+  set -l at (contains -i -- -- $words)
+  complete -C (string join ' ' -- (string escape -- $words[(math $at + 1)..-1]) (commandline -ct))
+end
+complete -c sluice -n '__fish_seen_subcommand_from up; and contains -- -- (commandline -opc)' -a '(__sluice_command)'
+)";
 
 std::string fish_flag(const FlagLine& flag, const std::string& when) {
   std::string text = "complete -c sluice -n " + in_fish(when);
@@ -285,9 +310,7 @@ std::string fish_completion(const CompletionTables& tables) {
       if (!action.empty()) text += "complete -c sluice -n " + in_fish(when) + action + "\n";
     }
   }
-  return text +
-         "complete -c sluice -n '__fish_seen_subcommand_from up; and contains -- -- "
-         "(commandline -opc)' -a '(__fish_complete_subcommand)'\n";
+  return text + kFishCommand;
 }
 
 }  // namespace sluice::commands

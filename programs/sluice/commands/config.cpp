@@ -1,5 +1,3 @@
-#include "common/net/address.h"
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +5,7 @@
 #include "platform/process/engine_variables.h"
 #include "platform/process/sidecar.h"
 #include "programs/sluice/commands/verbs.h"
+#include "programs/sluice/engine/door_access.h"
 #include <algorithm>
 #include <ostream>
 
@@ -32,7 +31,7 @@ struct ConfigAsked {
 
 // What the parser leaves to the start of an engine.
 std::vector<Problem> left_to_start(const local::EngineSettings& settings) {
-  const auto door = net::parse_address(settings.http);
+  const auto door = local::parse_door(settings.http);
   if (door) return {};
   const auto place = settings.origins.find("http");
   const std::string where = place == settings.origins.end() ? "--http" : place->second;
@@ -130,7 +129,7 @@ int run_config(const Surroundings& with, const Arguments& args) {
   CLI::App app(
       "Prints every setting that an engine started here would have, and where it comes from.");
   ConfigAsked asked;
-  app.add_option("--check", asked.check, "judge this file instead; exit 78 on problems")
+  app.add_option("--check", asked.check, "check this file instead; exit 78 on problems")
       ->type_name("FILE");
   app.add_option("--config", asked.file, "engine settings, as up has it")->type_name("FILE");
   app.add_option("--http", asked.http, "front door, as up has it")->type_name("HOST:PORT");
@@ -152,7 +151,8 @@ int run_config(const Surroundings& with, const Arguments& args) {
     settings->origins.erase("http");
   }
   if (const auto problems = left_to_start(*settings); !problems.empty()) {
-    return report_all(with, problems);
+    const int code = report_all(with, problems);
+    return asked.http.empty() ? code : kExitUsage;
   }
   const auto keys = settings_shown(*settings, asked);
   const auto variables = variables_shown();

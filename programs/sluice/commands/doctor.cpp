@@ -45,7 +45,7 @@ Check programs() {
           "sluice " + std::string(kVersion) + ", queue-proxy at " + sidecar->string()};
 }
 
-Check front_door() {
+Check front_door(const Surroundings& with) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -56,10 +56,15 @@ Check front_door() {
   const bool bound =
       fd >= 0 && ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   ::close(fd);
-  return bound ? Check{Grade::ok, "front door", "127.0.0.1:8080 is free"}
-               : Check{Grade::warn, "front door",
-                       "127.0.0.1:8080 is taken; up takes the next free port up to 8099, or give "
-                       "--http HOST:PORT"};
+  if (bound) return {Grade::ok, "front door", "127.0.0.1:8080 is free"};
+  for (const ApiPlace& engine : places(with)) {
+    const std::string door = reading::text(program_of(engine), "http");
+    if (door.ends_with(":8080"))
+      return {Grade::ok, "front door", door + " is that of engine " + engine.name};
+  }
+  return {Grade::warn, "front door",
+          "127.0.0.1:8080 is taken; up takes the next free port up to 8099, or give --http "
+          "HOST:PORT"};
 }
 
 Check limits() {
@@ -215,7 +220,7 @@ int run_doctor(const Surroundings& with, const Arguments& args) {
   }
   bool failed = false;
   for (const Check& check :
-       {programs(), front_door(), limits(), cgroup(with, name), images(), memory(), pressure(),
+       {programs(), front_door(with), limits(), cgroup(with, name), images(), memory(), pressure(),
         resolution(), state(with), leftovers(with), engines(with)}) {
     const char* grade = check.grade == Grade::ok     ? "ok    "
                         : check.grade == Grade::warn ? "warn  "

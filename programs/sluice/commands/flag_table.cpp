@@ -30,11 +30,27 @@ std::vector<std::string> words_of(const std::string& type) {
 
 ValueKind kind_of(const std::string& value, const std::vector<std::string>& words) {
   if (!words.empty()) return ValueKind::words;
-  if (value == "FILE" || value == "PATH") return ValueKind::file;
+  if (value == "FILE" || value == "PATH" || value == "CERT KEY") return ValueKind::file;
   if (value == "SERVICE") return ValueKind::service;
   if (value == "ENGINE") return ValueKind::engine;
   if (value == "VERB") return ValueKind::verb;
   return ValueKind::text;
+}
+
+// The description, with the bounds and the default that only CLI11's own help has.
+std::string about_of(const CLI::Option& option) {
+  constexpr std::string_view kBounds = "INT in [";
+  std::string about = option.get_description();
+  const std::string type = option.get_type_name();
+  if (const std::size_t at = type.find(kBounds); at != std::string::npos) {
+    const std::size_t first = at + kBounds.size();
+    std::string bounds = type.substr(first, type.find(']', first) - first);
+    if (const std::size_t dash = bounds.find(" - "); dash != std::string::npos)
+      bounds.replace(dash, 3, " to ");
+    about += "; " + bounds;
+  }
+  const std::string fallback = option.get_default_str();
+  return fallback.empty() ? about : about + " (" + fallback + ")";
 }
 
 }  // namespace
@@ -44,7 +60,7 @@ FlagLine flag_line(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) line.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) line.names.push_back("--" + name);
   line.required = option.get_required();
-  line.about = option.get_description();
+  line.about = about_of(option);
   if (option.get_type_size_max() == 0) return line;
   const std::string type = option.get_type_name();
   line.value = type.substr(0, type.find(':'));
@@ -53,7 +69,7 @@ FlagLine flag_line(const CLI::Option& option) {
   line.words = words_of(type);
   line.kind = kind_of(line.value, line.words);
   if (option.check_lname("engine")) line.kind = ValueKind::engine;
-  line.repeated = option.get_items_expected_max() > 1;
+  line.repeated = option.get_expected_max() > 1;
   return line;
 }
 

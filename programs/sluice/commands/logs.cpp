@@ -34,7 +34,7 @@ int print(const Surroundings& with, const FoundService& found, const LogFlags& f
     const auto body = fetch(found.engine, {.target = target});
     if (!body) return report(with, body.error());
     with.out << text.lines(*body, with.clock.now());
-    if (body->empty()) with.err << "no such output is kept of " << found.title() << "\n";
+    if (body->empty()) with.err << "no such output of " << found.title() << " is kept\n";
     return kExitOk;
   }
   const auto problem =
@@ -70,8 +70,8 @@ int run_logs(const Surroundings& with, const Arguments& args) {
   app.add_flag("-f,--follow", flags.follow, "keep printing new lines");
   app.add_option("--tail", flags.tail, "number of old lines (100; 10000 with --since)")
       ->check(CLI::Range(0, kTailMax));
-  app.add_option("--since", flags.since, "only lines of the last DUR such as 10m, or since TIME")
-      ->type_name("DUR|TIME");
+  app.add_option("--since", flags.since, "only lines since an age such as 10m, or a time")
+      ->type_name("AGE");
   app.add_option("--replica", flags.replica, "only this replica")->type_name("ID");
   app.add_flag("--previous", flags.previous, "only replicas that ended");
   if (const auto code = ends_early(with, app, "logs", args)) {

@@ -10,7 +10,7 @@
 namespace sluice::commands {
 
 int run_scale(const Surroundings& with, const Arguments& args) {
-  CLI::App app("Sets live bounds, which last until the spec is next applied.");
+  CLI::App app("Sets live bounds, which last until a changed spec is applied.");
   std::string name;
   std::int32_t min = 0;
   std::int32_t max = 0;
@@ -43,7 +43,7 @@ int run_scale(const Surroundings& with, const Arguments& args) {
     return report(with, body.error());
   }
   with.out << found->title() << ": bounds " << view::bounds_text(reading::parsed(*body))
-           << " until its spec is next applied\n";
+           << " until a changed spec is applied\n";
   return kExitOk;
 }
 

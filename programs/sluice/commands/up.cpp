@@ -1,13 +1,13 @@
 #include "programs/sluice/commands/up.h"
 
 #include "common/scaling/setting_limits.h"
-#include "common/values/whole_number.h"
 
 #include <CLI/CLI.hpp>
 
 #include "platform/process/engine_host.h"
 #include "platform/process/quantity.h"
 #include "programs/sluice/commands/usage.h"
+#include "programs/sluice/engine/door_access.h"
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -50,8 +50,10 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   app.add_option("--image", options.image,
                  "run an image with podman or docker; what follows -- are its arguments")
       ->type_name("IMAGE");
-  app.add_option("--name", options.name,
-                 "the service's name; the first one, and one alone, name the engine too")
+  app.add_option(
+         "--name", options.name,
+         "name of the service; the first up also names the engine, and alone it resumes that "
+         "engine")
       ->type_name("NAME");
   app.add_option("--engine", options.engine, "start this engine, or add to it when it runs")
       ->type_name("NAME");
@@ -61,7 +63,7 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   app.add_option("--http", options.http, "front door (127.0.0.1:8080, else the next free port)")
       ->type_name("HOST:PORT");
   app.add_option("--tls", raw.tls,
-                 "the front door takes TLS: a PEM certificate chain and its key, followed when the "
+                 "the front door takes TLS: a PEM certificate chain and its key, reloaded when the "
                  "files change")
       ->type_name("CERT KEY");
   app.add_option("--target", options.target,
@@ -154,11 +156,8 @@ Trouble judge_name(UpOptions& options) {
 
 Trouble judge_door(UpOptions& options, bool given) {
   options.http_given = given;
-  const std::size_t colon = options.http.rfind(':');
-  const bool named = colon != std::string::npos && colon > 0;
-  return named && whole_number<std::uint16_t>(std::string_view{options.http}.substr(colon + 1))
-             ? std::nullopt
-             : Trouble("--http: " + options.http + " is not HOST:PORT, such as 127.0.0.1:8080");
+  const auto door = local::parse_door(options.http);
+  return door ? std::nullopt : Trouble("--http: " + door.error().text());
 }
 
 Trouble judge_numbers(const CLI::App& app, RawFlags& raw) {
@@ -181,7 +180,8 @@ Trouble judge_numbers(const CLI::App& app, RawFlags& raw) {
       return "--port: give a number from 1 to 65535";
     }
     if (options.image.empty() && (raw.min.value_or(0) > 1 || raw.max.value_or(1) != 1)) {
-      return "--port: only one replica can listen on a fixed port; drop --min and --max, or let "
+      return "--port: only one replica can listen on a fixed port; leave out --min and --max, or "
+             "let "
              "the app read $PORT";
     }
     if (options.image.empty()) raw.max = 1;

@@ -7,7 +7,7 @@
 
 namespace sluice::commands {
 
-/// The three lines that `up` without anything to run prints (one-machine.md 1).
+/// The lines that `up` without anything to run prints (one-machine.md 1).
 inline constexpr const char* kUpHelpLines =
     "sluice up -- COMMAND ARG...   run a program that listens on $PORT\n"
     "sluice up --image IMAGE       run an image, with podman or docker\n"

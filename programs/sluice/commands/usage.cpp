@@ -41,6 +41,11 @@ std::string examples_of(std::string_view verb) {
 }
 
 std::string help_of(CLI::App& app, std::string_view verb) {
+  // CLI11 closes the bracket.
+  app.get_formatter()->label("OPTIONS", verb == "up" ? "FLAGS] [-- COMMAND ARG..." : "FLAGS");
+  for (CLI::Option* option :
+       app.get_options([](CLI::Option* each) { return each->nonpositional(); }))
+    option->group("Flags");
   return "Examples:\n" + examples_of(verb) + "\n" + app.help();
 }
 
@@ -203,7 +208,7 @@ std::span<const OtherWord> other_words() {
       OtherWord{"stop", "sluice down stops an engine; sluice sleep SERVICE drains one service"},
       OtherWord{"kill", "sluice down stops an engine; sluice sleep SERVICE drains one service"},
       OtherWord{"quit", "sluice down"},
-      OtherWord{"restart", "sluice down, then sluice up with the same arguments"},
+      OtherWord{"restart", "sluice down, then sluice up --name ENGINE"},
       OtherWord{"reload", "files given to sluice up -f are watched; others: sluice apply -f FILE"},
       OtherWord{"rm", "sluice delete SERVICE"},
       OtherWord{"remove", "sluice delete SERVICE"},
@@ -267,7 +272,7 @@ std::span<const FlagLine> flags_before_verb() {
       {.names = {"--token-file"},
        .value = "FILE",
        .kind = ValueKind::file,
-       .about = "the token that opens changes at the server"},
+       .about = "the token that permits changes at the server"},
       {.names = {"-v", "--version"}, .about = "print the version"},
       {.names = {"-h", "--help"}, .about = "list the verbs"},
   };
@@ -291,14 +296,15 @@ std::string general_help() {
 
 std::string nearest(std::string_view typed, const std::vector<std::string>& known) {
   std::string best;
-  // More than two slips is another word, and in a short one more than one.
+  // More than two slips is another word; so is more than one in a short word, or from its first
+  // letter on.
   std::size_t least = typed.size() > kShortWord ? 3 : 2;
   for (const std::string& word : known) {
     if (typed.size() > kWordMax || word.size() > kWordMax) {
       continue;
     }
     const std::size_t steps = distance(typed, word);
-    if (steps < least) {
+    if (steps < least && (steps < 2 || typed.front() == word.front())) {
       least = steps;
       best = word;
     }

@@ -69,6 +69,13 @@ void take_door_fields(const http::FieldList& fields, DoorRequest& request) {
   }
 }
 
+Result<net::Address, Problem> parse_door(std::string_view text) {
+  auto address = net::parse_address(text);
+  if (address && !address->host.empty()) return address;
+  return Problem{std::string(text) + " is not HOST:PORT",
+                 "give localhost or an IP address, and a port, such as 127.0.0.1:8080"};
+}
+
 ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) {
   if (!request.loopback && !rules.any_peer) return no_such_path(request.path);
   const bool known = names_loopback(request.authority) || names_engine(request.authority) ||

@@ -3,6 +3,7 @@
 #include "common/api/change_access.h"
 #include "common/api/door_fields.h"
 #include "common/http/message.h"
+#include "common/net/address.h"
 
 #include "programs/sluice/engine/api_names.h"
 #include <cstdint>
@@ -35,6 +36,9 @@ struct DoorRequest : api::ChangeFields {
   std::string_view path = {};    ///< what a 404 names
   std::string_view method = {};  ///< GET and HEAD read, every other one changes
 };
+
+/// The address of the front door, of `--http` or the settings.
+[[nodiscard]] Result<net::Address, Problem> parse_door(std::string_view text);
 
 /// Takes Sluice-Edit, Origin and Sec-Fetch-Site from the fields of a request.
 void take_door_fields(const http::FieldList& fields, DoorRequest& request);

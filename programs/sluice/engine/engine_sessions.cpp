@@ -30,7 +30,7 @@ ApiProblem refused(const RefusedFile& files) {
 std::optional<ApiProblem> Engine::unlike(const json& start) const {
   const auto other = [this](const std::string& has, const std::string& flag) {
     return ApiProblem{400, "other-start", "Another start", "engine " + setup_.name + " " + has,
-                      "drop " + flag + ", or start another engine: --engine NAME"};
+                      "leave out " + flag + ", or start another engine: --engine NAME"};
   };
   if (const std::string http = reading::text(start, "http"); !http.empty()) {
     const auto wanted = net::parse_address(http);

@@ -105,7 +105,7 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
                                                     const EngineSettings& settings) {
   const bool given = options.http_given || settings.http != EngineSettings{}.http;
   const std::string text = options.http_given ? options.http : settings.http;
-  const auto address = net::parse_address(text);
+  const auto address = parse_door(text);
   if (!address) {
     return options.http_given ? Problem{"--http: " + address.error().what,
                                         "give HOST:PORT, such as 127.0.0.1:8080"}

@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::size_t kServicesShown = 10;
 
-// 1.0.0 is shown as 1.0.
-std::string_view short_version(std::string_view version) {
-  return version.ends_with(".0") && version.find('.') != version.rfind('.')
-             ? version.substr(0, version.size() - 2)
-             : version;
-}
-
 std::string plain_number(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
 }
@@ -56,8 +49,7 @@ BannerService banner_service(const nlohmann::json& service) {
 }
 
 std::string banner_text(const BannerFacts& facts) {
-  std::string text =
-      fmt::format("sluice {} · engine {}\n", short_version(facts.version), facts.engine);
+  std::string text = fmt::format("sluice {} · engine {}\n", facts.version, facts.engine);
   const std::size_t shown = std::min(facts.services.size(), kServicesShown);
   for (const BannerService& service : std::span{facts.services}.first(shown)) {
     const std::string max = service.max > 0 ? std::to_string(service.max) : "any number of";

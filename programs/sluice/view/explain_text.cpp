@@ -18,6 +18,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kLabelWidth = 17;
 constexpr std::size_t kFormulaWidth = 35;
 constexpr std::size_t kHeadWidth = 50;
 constexpr double kBarWidth = 40;
@@ -38,7 +39,7 @@ std::string plain(double value) {
 
 std::string reason_row(const std::string& label, const std::string& formula, std::int64_t count,
                        const std::string& remark) {
-  std::string row = padded("  " + label, 17) + padded(formula + "  ", kFormulaWidth);
+  std::string row = padded("  " + label, kLabelWidth) + padded(formula + "  ", kFormulaWidth);
   row += padded(fmt::format("-> {}", count), remark.empty() ? 0 : 9) + remark;
   return row + "\n";
 }
@@ -58,11 +59,12 @@ std::string window_row(const json& decision, const json& inputs, bool panic) {
   const std::int64_t wanted = integer_field(decision, panic ? "wanted_panic" : "wanted_stable");
   std::string remark;
   if (panic) {
-    const std::int64_t ready = std::max<std::int64_t>(1, integer_field(decision, "ready"));
+    const std::int64_t ready = integer_field(decision, "ready");
     const double threshold = reading::number(inputs, "panic_threshold").value_or(2);
     const bool breach = reading::flag(inputs, "breach");
-    remark = fmt::format("{} / {} ready {} {}{}", wanted, ready, breach ? ">=" : "<",
-                         plain(threshold), breach ? ": panic" : "");
+    remark = fmt::format("{} / {} {} {}{}", wanted,
+                         ready > 0 ? fmt::format("{} ready", ready) : "max(1, 0 ready)",
+                         breach ? ">=" : "<", plain(threshold), breach ? ": panic" : "");
   }
   return reason_row(label, formula, wanted, remark);
 }
@@ -134,8 +136,15 @@ std::string awake_row(const json& keeps_awake) {
 
 std::string not_ready_rows(const json& explained) {
   std::string rows;
-  for (const std::string& line : not_ready_lines(explained))
-    rows += "  not ready      " + line + "\n";
+  const json& all = reading::array(explained, "not_ready");
+  const std::vector<std::string> lines = not_ready_lines(explained);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string state = text_field(all[i], "state");
+    const char* const label = state == "restarting" ? "  restarts"
+                              : state == "short"    ? "  short"
+                                                    : "  not ready";
+    rows += padded(label, kLabelWidth) + lines[i] + "\n";
+  }
   return rows;
 }
 
@@ -150,9 +159,10 @@ std::string explain_text(const json& explained) {
            ": " + text_field(explained, "why") + "\n" + not_ready_rows(explained);
   }
   const std::int64_t wanted = integer_field(explained, "bounded");
-  std::string head = fmt::format(
-      "{}  {} {} wanted, {} granted, {} ready", name, wanted, wanted == 1 ? "replica" : "replicas",
-      integer_field(explained, "granted"), integer_field(explained, "ready"));
+  std::string head =
+      fmt::format("{}  {} {} wanted, {} granted, {} ready", name, wanted,
+                  wanted == 1 ? "replica" : "replicas", integer_field(explained, "granted"),
+                  integer_field(explained, "ready_now", integer_field(explained, "ready")));
   std::string text = padded(head, kHeadWidth) + "  " + clock_of(text_field(explained, "time")) +
                      ", revision " + text_field(explained, "revision");
   const std::string mode = text_field(explained, "mode");

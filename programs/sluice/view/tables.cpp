@@ -30,7 +30,8 @@ std::string cold_text(const json& service) {
 std::string percentiles(const json& service) {
   const auto p50 = reading::number(service, "p50_ms");
   const auto p99 = reading::number(service, "p99_ms");
-  return p50 || p99 ? rounded(p50) + " / " + rounded(p99) : "-";
+  // 0: there was no request.
+  return p50.value_or(0) > 0 || p99.value_or(0) > 0 ? rounded(p50) + " / " + rounded(p99) : "-";
 }
 
 std::string concurrency(const json& service) {

@@ -30,7 +30,7 @@ class FiveDocuments(Images):
         self.assertEqual(engine.stop(), 0)
         self.assertEqual(self.podman.names(), [])
         self.assert_cause(self.up_documents(self.document({'image': 'localhost/nope:1'})),
-                          'podman could not run localhost/nope:1: Error: ', 'podman could not run localhost/nope:1')
+                          'podman could not run localhost/nope:1: Error: ', 'its program could not be run')
 
     def test_variables_and_volumes_of_a_config_map_and_a_secret(self):
         service = self.document(

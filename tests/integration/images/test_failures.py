@@ -10,7 +10,7 @@ from images.case import IMAGE, Images
 class Causes(Images):
     def test_a_program_that_is_not_in_the_image(self):
         engine = self.up_image('/nope')
-        self.assert_cause(engine, 'podman could not run localhost/web:1: Error: ', 'podman could not run localhost/web:1')
+        self.assert_cause(engine, 'podman could not run localhost/web:1: Error: ', 'its program could not be run')
         self.assertIn('/nope', engine.wait_event('replica', state='exited')['why'])
 
     def test_an_exit_code_with_its_last_line(self):

@@ -80,7 +80,7 @@ TEST(Cause, OfAProgramThatListensIsItsProbe) {
 
 TEST(Cause, OfAProbeHasItsLastAnswerForClientsToo) {
   const StartSight seen{.port = 20002, .listens = {20002}, .reachable = true};
-  EXPECT_EQ(cause_of_wait(seen, 12s, "GET /up gave 503").without_output(),
+  EXPECT_EQ(cause_of_wait(seen, 12s, "GET /up gave 503").for_clients(),
             "it listens on 20002, and its readiness probe does not pass yet (12 s): GET /up gave "
             "503");
   EXPECT_EQ(cause_of_wait({.port = 20009}, 12s, "GET /up: connection refused").sentence(),
@@ -98,7 +98,7 @@ TEST(Cause, OfAProbeThatRunsACommandIsItsLastAnswerAndNoPathOrPort) {
   EXPECT_EQ(late.sentence(),
             "it listens on 20002, and its readiness probe did not pass within 5s: test ended with "
             "exit code 1; check the command of the probe");
-  EXPECT_EQ(late.without_output(),
+  EXPECT_EQ(late.for_clients(),
             "it listens on 20002, and its readiness probe did not pass within 5s; check the "
             "command of the probe");
   EXPECT_EQ(cause_of_wait(seen, 12s, "test ended with exit code 1").sentence(),
@@ -146,13 +146,13 @@ TEST(Cause, OfAnExitIsItsCodeWithTheLastLineOfItsErrors) {
             "exited: it ended with exit code 3: no database");
 }
 
-TEST(Cause, WithoutOutputKeepsTheFix) {
+TEST(Cause, ForClientsKeepsTheFix) {
   const Cause cause =
       cause_of_end({.exit_code = 2, .last_error = "a secret", .port_is_lost = true});
   EXPECT_EQ(cause.sentence(),
             "it ended with exit code 2: a secret; a word of its command is empty: write '$PORT' in "
             "single quotes, so that no shell expands it");
-  EXPECT_EQ(cause.without_output(),
+  EXPECT_EQ(cause.for_clients(),
             "it ended with exit code 2; a word of its command is empty: write '$PORT' in single "
             "quotes, so that no shell expands it");
 }
@@ -189,11 +189,13 @@ TEST(Cause, OfAContainerWhoseRuntimeSawNoKillForMemoryIsLikelyTheLimit) {
 }
 
 TEST(Cause, OfAnImageThatWasNotRunIsWhatItsRuntimeSaid) {
-  EXPECT_EQ(end({.exit_code = 125,
-                 .last_error = "Error: no such image",
-                 .not_run_by = "podman",
-                 .image = "web:1"}),
-            "cannot_start: podman could not run web:1: Error: no such image");
+  const EndSight not_run{.exit_code = 125,
+                         .last_error = "Error: no such image",
+                         .not_run_by = "podman",
+                         .image = "web:1"};
+  EXPECT_EQ(end(not_run), "cannot_start: podman could not run web:1: Error: no such image");
+  EXPECT_EQ(cause_of_end(not_run).for_clients(), "its program could not be run");
+  EXPECT_EQ(cause_of_init_end("migrate", not_run).for_clients(), "its program could not be run");
 }
 
 TEST(Cause, OfAContainerThatListensElsewhereIsInItsOwnNetwork) {

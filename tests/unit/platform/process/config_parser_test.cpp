@@ -130,7 +130,6 @@ TEST(ServiceParser, ErrorsAndWarningsComeTogether) {
             "f.yaml:8: `timeoutSeconds` must be a whole number from 0 to 604800, not `soon`; write "
             "such a number\n"
             "f.yaml:9: unknown key `comand` in `containers`; did you mean `command`?\n"
-            "f.yaml:9: `command` is missing; add `command: [program, argument]`, or an `image`\n"
             "warning: f.yaml:7: `serviceAccountName` has no effect on one machine\n"
             "warning: f.yaml:9: `lifecycle` has no effect on one machine");
 }

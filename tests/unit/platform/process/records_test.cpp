@@ -43,6 +43,20 @@ TEST(ReplicaJournal, KillsReplicasLeftByAnEarlierEngine) {
   EXPECT_TRUE(ReplicaJournal(file).kill_leftovers().empty());
 }
 
+TEST(ReplicaJournal, DoesNotKillWhatHasEndedAndIsNotReaped) {
+  const TemporaryDirectory directory;
+  const auto file = directory.path() / "replicas.json";
+  const pid_t pid = start_waiting();
+  ReplicaJournal(file).add("app-00001-1", pid);
+  EXPECT_EQ(::kill(pid, SIGKILL), 0);
+  siginfo_t ended{};
+  EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+
+  EXPECT_TRUE(ReplicaJournal(file).kill_leftovers().empty());
+
+  ::waitpid(pid, nullptr, 0);
+}
+
 TEST(ReplicaJournal, NeverKillsAnotherProcessWithTheSameNumber) {
   const TemporaryDirectory directory;
   const auto file = directory.path() / "replicas.json";

@@ -114,6 +114,9 @@ TEST(ServiceParser, UnknownKeyGetsASuggestion) {
             "`timeoutSeconds`?");
   EXPECT_EQ(verdict(with_container("comand: [x]")),
             "f.yaml:8: unknown key `comand` in `containers`; did you mean `command`?");
+  EXPECT_EQ(verdict(with_spec("      containerz: [{command: [a]}]\n")),
+            "f.yaml:8: unknown key `containerz` in `spec.template.spec`; did you mean "
+            "`containers`?");
 }
 
 TEST(ServiceParser, WrongTypesAreNamedWithTheirLine) {
@@ -221,9 +224,8 @@ TEST(ServiceParser, ReadsProbesOfEachKind) {
 TEST(ServiceParser, OtherKindsAreNamed) {
   EXPECT_EQ(
       verdict("apiVersion: apps/v1\nkind: Deployment\n"),
-      "f.yaml:2: Deployment of apps/v1 cannot be run here; only `apiVersion: "
-      "serving.knative.dev/v1`, `kind: Service` can be used, and ConfigMap and Secret of `v1` "
-      "beside it");
+      "f.yaml:2: Deployment of apps/v1 cannot be run here; a file may hold only `kind: Service` of "
+      "`apiVersion: serving.knative.dev/v1`, and ConfigMap and Secret of `v1`");
   EXPECT_EQ(verdict("kind: Service\n").substr(0, 45),
             "f.yaml:1: `apiVersion` or `kind` is missing; ");
 }

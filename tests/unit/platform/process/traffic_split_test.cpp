@@ -228,7 +228,7 @@ TEST_F(TrafficSplit, ANameThatIsNotKeptChangesNothing) {
   const auto refused = platform_.choose_traffic("app", all_to("app-00009"));
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->text(),
-            "service app: revision app-00009 of service app is not kept; name @latest or "
+            "revision app-00009 of service app is not kept; name @latest or "
             "app-00001, app-00002");
   EXPECT_EQ(answers("app-00002"), "app.localhost");
   ServiceSpec spec = changed("c");

@@ -213,6 +213,17 @@ TEST(RevisionScaler, WakeByHandHoldsOneReplicaForAStableWindow) {
             "74s inactive want 0 ready 1: no requests yet\n");
 }
 
+TEST(RevisionScaler, ANewRevisionThatTakesOverIsNotWokenByHand) {
+  RevisionWorld world{command_form()};
+  world.until(10);
+  world.lines();
+
+  world.scaler().wake(world.now(), true);
+  world.until(13);
+
+  EXPECT_EQ(world.lines(), "12s activating want 1 ready 0: started as a new revision\n");
+}
+
 TEST(RevisionScaler, LiveBoundsEndWithTheNextUpdate) {
   RevisionWorld world{command_form()};
   world.until(10);

@@ -119,6 +119,8 @@ TEST(Help, OfAVerbIsWhatTheVerbItselfPrints) {
   EXPECT_EQ(line.out(), general_help());
   EXPECT_EQ(line.run({"help", "explian"}), 2);
   EXPECT_EQ(line.err(), "unknown verb explian; did you mean explain?\n");
+  EXPECT_EQ(line.run({"help", "bogus"}), 2);
+  EXPECT_EQ(line.err(), "unknown verb bogus; see: sluice --help\n");
 }
 
 TEST(Verbs, WordsOfOtherToolsAreAnsweredWithOneLineThatNamesAVerb) {
@@ -157,8 +159,7 @@ TEST(Verbs, AWrongFlagIsNamedWithItsValueAndWhatTheVerbTakes) {
        "unexpected argument app.yaml; a file goes after -f: sluice apply -f app.yaml"},
       {{"explain"}, "SERVICE is required; see: sluice explain --help"},
       {{"get", "-o"}, "-o: the value is missing; give -o table|wide|json|yaml"},
-      {{"logs", "a", "--since", "--follow"},
-       "--since: the value is missing; give --since DUR|TIME"},
+      {{"logs", "a", "--since", "--follow"}, "--since: the value is missing; give --since AGE"},
       {{"load", "http://a", "--rate"}, "--rate: the value is missing; give --rate FLOAT"},
       {{"get", "-o", "xml"},
        "--output: xml is none of table, wide, json, yaml; see: sluice get --help"},

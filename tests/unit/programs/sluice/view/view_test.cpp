@@ -35,7 +35,7 @@ TEST(Banner, NamesTheAddressAndTheNextSteps) {
                          .engine = "app",
                          .services = {{.url = "http://app.localhost:8080", .max = 8}},
                          .ready_ms = 18}),
-            "sluice 1.0 · engine app\n"
+            "sluice 1.0.0 · engine app\n"
             "  service    http://app.localhost:8080   0..8 replicas, target 10 concurrent (70 %)\n"
             "  next       sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
             "ready in 18 ms; 0 replicas running\n");
@@ -86,6 +86,23 @@ TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
             "  next           may fall after 60 s without a breach, not before 14:04:12\n"
             "  awake because  312 requests in the last minute: 127.0.0.1 GET / (308), GET /health "
             "(4)\n");
+}
+
+TEST(Explain, HasTheReadyReplicasOfNowAndDividesByOneAtLeast) {
+  json starting = decision();
+  starting.update({{"ready", 0}, {"ready_now", 1}, {"wanted_panic", 1}});
+  starting["inputs"]["breach"] = false;
+  const std::string text = explain_text(starting);
+  EXPECT_NE(text.find(" 7 granted, 1 ready "), std::string::npos) << text;
+  EXPECT_NE(text.find("  1 / max(1, 0 ready) < 2\n"), std::string::npos) << text;
+}
+
+TEST(Explain, CallsAServiceThatServesRestartingAndNotUnready) {
+  json restarting = decision();
+  restarting["not_ready"] = json::parse(
+      R"([{"revision":"app-00001","state":"restarting","why":"2 of its replicas ended"}])");
+  EXPECT_NE(explain_text(restarting).find("\n  restarts       app-00001 restarts: 2 of its"),
+            std::string::npos);
 }
 
 // What stands behind the number of the row of limits.
