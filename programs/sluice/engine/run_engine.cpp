@@ -106,11 +106,7 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
   const bool given = options.http_given || settings.http != EngineSettings{}.http;
   const std::string text = options.http_given ? options.http : settings.http;
   const auto address = parse_door(text);
-  if (!address) {
-    return options.http_given ? Problem{"--http: " + address.error().what,
-                                        "give HOST:PORT, such as 127.0.0.1:8080"}
-                              : address.error();
-  }
+  if (!address) return address.error();
   std::vector<net::Address> doors{*address};
   // The default port moves on when another program has it; a requested port does not.
   for (std::uint16_t port = kFirstDoor + 1; !given && port <= kLastDoor; ++port) {
