@@ -86,7 +86,7 @@ class OverTls(EngineCase):
     def test_a_further_up_with_another_certificate_is_refused(self):
         refused = self.home.run('up', '--tls', 'a.crt', 'a.key', '--', 'sleep', '9')
         self.assertEqual(refused.returncode, 2, refused.stderr)
-        self.assertIn('drop --tls', refused.stderr)
+        self.assertIn('leave out --tls', refused.stderr)
 
     def test_what_is_resumed_takes_tls_again(self):
         self.assertEqual(self.engine.stop(), 0)
