@@ -29,6 +29,8 @@ Recovery MemoryController::take_over(std::string_view journal, const Observation
 
 std::vector<Action> MemoryController::observe(Observation seen) {
   seen_ = std::move(seen);
+  // The group of an ended container lives on until it is removed, with next to nothing in use.
+  std::erase_if(seen_.containers, [](const Container& one) { return one.processes == 0U; });
   if (is_over()) evictions_.short_of_memory(seen_.now);
   seen_.evicted = std::exchange(evicted_, false);
   decision_ = on_ && policy_ ? policy_->decide(seen_) : look_on();

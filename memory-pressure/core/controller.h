@@ -41,10 +41,21 @@ class MemoryController {
   /// be followed by take_over().
   void forget() { reconciler_.forget(); }
 
-  /// Decides by what is seen; what to do, in order. `seen.evicted` is set here.
+  /// What the rule has learned about kinds of containers, as lines of text to be kept for the next
+  /// process; empty: nothing.
+  [[nodiscard]] std::string learned() const { return policy_ ? policy_->learned() : ""; }
+
+  /// Takes what an earlier process had learned; before the first observation.
+  void learn(std::string_view lines) {
+    if (policy_) policy_->learn(lines);
+  }
+
+  /// Decides by what is seen; what to do, in order. Called at every sample, and at once when a
+  /// container is born. `seen.evicted` and `seen.update_latency` are set here; who has no process
+  /// left is left out.
   [[nodiscard]] std::vector<Action> observe(Observation seen);
 
-  /// An update or stop has ended; what follows.
+  /// An update, a freeze or a stop has ended; what follows.
   [[nodiscard]] std::vector<Action> answered(std::uint64_t call, Outcome outcome, TimePoint now) {
     return reconciler_.answered(call, outcome, now);
   }

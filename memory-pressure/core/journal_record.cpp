@@ -9,7 +9,8 @@
 namespace sluice::node_agent {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKinds{"throttle", "drop", "sacrifice", "lease"};
+constexpr std::array<std::string_view, 6> kKinds{"throttle", "drop",   "sacrifice",
+                                                 "frozen",   "thawed", "lease"};
 constexpr std::size_t kChecksumDigits = 8;
 
 /// CRC-32 (IEEE 802.3), bit by bit: lines are short and few.
@@ -100,6 +101,7 @@ bool take(JournalRecord& record, std::string_view key, std::string_view value) {
   if (key == "nq") return read(value, record.ours.quota_us);
   if (key == "np") return read(value, record.ours.period_us);
   if (key == "step") return read(value, record.ladder_step);
+  if (key == "cg") return read_text(value, record.cgroup);
   if (key == "why") return read_text(value, record.why);
   return true;
 }
@@ -129,7 +131,9 @@ std::string encode(const JournalRecord& record) {
   body += " op=" + std::to_string(record.original.period_us);
   body += " nq=" + std::to_string(record.ours.quota_us);
   body += " np=" + std::to_string(record.ours.period_us);
-  body += " step=" + std::to_string(record.ladder_step) + " why=" + escaped(why);
+  body += " step=" + std::to_string(record.ladder_step);
+  if (!record.cgroup.empty()) body += " cg=" + escaped(record.cgroup);
+  body += " why=" + escaped(why);
   return hex(checksum(body)) + ' ' + body + '\n';
 }
 

@@ -37,6 +37,7 @@ struct Throttle {
   std::string id{};
   CpuQuota quota{};
   std::uint32_t ladder_step = 0;  ///< of memory-pressure.md 5.5
+  bool freeze = false;            ///< held in the freezer, which lets nothing through: no quota
   std::string why{};              ///< one line, with the numbers that led to it
 };
 
@@ -70,6 +71,13 @@ class Policy {
   virtual ~Policy() = default;
 
   [[nodiscard]] virtual Decision decide(const Observation& seen) = 0;
+
+  /// What it has learned about kinds of containers, as lines of text for the next process; empty:
+  /// it learns nothing.
+  [[nodiscard]] virtual std::string learned() const { return {}; }
+
+  /// Takes what an earlier process had learned; broken lines are skipped.
+  virtual void learn(std::string_view /*lines*/) {}
 };
 
 /// Makes a rule of settings that have passed `check`.

@@ -35,6 +35,9 @@ struct Recovery {
   /// Given back already, or changed by another program: nothing to do, but a call that the earlier
   /// run had in flight may still take effect. `original` is what the kernel shows.
   std::vector<JournalRecord> watched;
+  /// Frozen by us, to be thawed in this order: the oldest container first. Also those that the
+  /// runtime does not list: `cgroup` is enough to thaw them.
+  std::vector<JournalRecord> frozen;
   std::vector<std::string> forgotten;   ///< gone
   std::vector<std::string> sacrificed;  ///< stopped by us: their exit 137 is not an OOM
   std::optional<Lease> lease;           ///< the newest; absent: there was none

@@ -11,6 +11,9 @@ namespace sluice::node_agent {
 
 enum class PolicyKind : std::uint8_t { headroom, off };
 
+/// How a batch container is held: by the freezer, which lets nothing through, or by a quota.
+enum class HoldBy : std::uint8_t { freezer, quota };
+
 /// Who is throttled first within a class: the youngest, the smallest, or the one that can grow
 /// most.
 enum class Order : std::uint8_t { age, usage, growth };
@@ -29,6 +32,10 @@ struct PolicySettings {
   double overcommit_factor = 0.6;                  ///< a: share of possible growth to be ready for
   std::int64_t reserve = std::int64_t{200} << 20;  ///< kept free beside the safety test
   Order order = Order::age;
+  HoldBy hold = HoldBy::freezer;
+  Duration sight = std::chrono::milliseconds{10};  ///< a birth is seen within; 0: by samples only
+  double confidence = 2.5;  ///< z: deviations of the expected use that are kept free
+  double brake = 1;   ///< r: how often the growth of one reaction must be free, or runners are held
   bool gate = true;   ///< false: starts are never refused
   bool pause = true;  ///< false: no container is throttled or stopped
 

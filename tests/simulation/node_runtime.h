@@ -56,6 +56,8 @@ class SimRuntime final : public Runtime, public ContainerView {
 
   void on_pod_ended(PodEnded /*ended*/) override {}
 
+  void on_born(std::function<void()> /*born*/) override {}
+
   void look(std::function<void(bool answered)> done) override;
   void sample(TimePoint now, bool hurry) override;
 
@@ -67,6 +69,11 @@ class SimRuntime final : public Runtime, public ContainerView {
 
   void read_quota(const std::string& id,
                   std::function<void(std::optional<CpuQuota>)> done) override;
+
+  void freeze(const Freeze& /*order*/,
+              const std::function<void(Outcome, const std::string& text)>& done) override {
+    done(Outcome::refused, "");
+  }
 
   bool reclaim(const std::string& /*id*/, std::int64_t /*bytes*/) override { return false; }
 
