@@ -25,9 +25,7 @@ Rules at_lab_scale(PolicyKind policy = PolicyKind::headroom) {
 }
 
 Rules throttle_only() {
-  Rules rules = at_lab_scale();
-  rules.policy.gate = false;
-  return rules;
+  return throttling(PolicyKind::headroom);
 }
 
 Rules gate_only() {
