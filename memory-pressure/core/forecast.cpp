@@ -68,8 +68,13 @@ Outlook foresee(const Member& member, const Kin* kin, std::int64_t capacity,
   if (kin != nullptr) {
     const auto peak = static_cast<std::int64_t>(kBeyondPeak * kin->peak);
     claim = std::min(bound, std::max(member.used(), peak));
+    // Who gives back first is seen first, and holds less than the others: until much was watched
+    // the truth lies nearer to the peak.
+    const double watched = to_seconds(kin->watched);
+    const double trust = watched / (watched + to_seconds(settings.kin_known_after));
+    outlook.expected = trust * kin->mean + (1 - trust) * static_cast<double>(std::min(bound, peak));
     // The mean of a leak is behind it.
-    outlook.expected = member.growth.is_leaking() ? std::max(kin->mean, used) : kin->mean;
+    if (member.growth.is_leaking()) outlook.expected = std::max(outlook.expected, used);
     outlook.variance = kin->variance;
   } else if (member.seen.marks.system) {
     // Programs of the system run on every node, often without a limit: as strangers they would

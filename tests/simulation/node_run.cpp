@@ -183,7 +183,8 @@ class Replay {
       kernel_.create(one, scene_.load, limited ? CpuQuota{60'000, 100'000} : kUnlimited, now);
       running_[id] = {.job = *it, .started = now};
       agent_.begin(id);
-      agent_.news(!scene_.own_gate);
+      // Where births are watched nothing else tells of them before the next list.
+      if (!scene_.sight_ms) agent_.news(!scene_.own_gate);
       it = waiting_.erase(it);
     }
   }
