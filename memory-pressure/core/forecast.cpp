@@ -60,7 +60,7 @@ bool is_mid(const Member& member) {
 Outlook foresee(const Member& member, const Kin* kin, std::int64_t capacity,
                 const PolicySettings& settings) {
   const auto used = static_cast<double>(member.used());
-  // Who cannot be told apart yet, and who does not run, moves nothing.
+  // One that is not described yet, and one that does not run, stays as it is.
   if (!member.seen.described || member.idle) return {.expected = used, .held = used};
   const std::int64_t bound = bound_of(member, capacity);
   Outlook outlook;
@@ -83,7 +83,7 @@ Outlook foresee(const Member& member, const Kin* kin, std::int64_t capacity,
     outlook.expected = used;
   } else {
     outlook.stranger = true;
-    // One that is tried displaces nobody.
+    // One that is tried displaces no other.
     outlook.expected =
         member.tried ? used : used + settings.stranger_growth * (static_cast<double>(bound) - used);
   }

@@ -208,7 +208,7 @@ void ForesightPolicy::let_go(Tick& tick) {
   }
 }
 
-// Its limit says no for ever, and it cannot become known while it is held.
+// Its limit never fits, and it cannot become known while it is held.
 bool ForesightPolicy::is_worth_a_try(const Tick& tick, const Runner& held) const {
   return held.outlook.stranger && tick.now - held.member->changed >= settings_.pause_max &&
          tick.free > kTryShare * tick.cap &&

@@ -7,42 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
 namespace sluice::node_agent {
 namespace {
 
-constexpr std::uint64_t kSeeds = 30;
+constexpr std::uint64_t kManySeeds = 30;
 constexpr double kPauseMaxMs = 120'000;
-
-struct Sum {
-  int kernel = 0;
-  int own = 0;
-  int updates = 0;
-  double makespan_s = 0;
-  double longest_pause_ms = 0;
-  std::string breaches;
-
-  [[nodiscard]] int restarts() const { return kernel + own; }
-};
-
-Sum pooled(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seeds,
-           const NodeFaults& faults = {}) {
-  Sum sum;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const NodeRun run = play(scene, rules, seed, faults);
-    sum.kernel += run.restarts_kernel;
-    sum.own += run.restarts_own;
-    sum.updates += run.updates;
-    sum.makespan_s += run.makespan_ms / 1000;
-    sum.longest_pause_ms = std::max(sum.longest_pause_ms, run.longest_pause_ms);
-    for (const std::string& breach : run.breaches) {
-      sum.breaches += "seed " + std::to_string(seed) + ": " + breach + "\n";
-    }
-  }
-  return sum;
-}
 
 NodeScene seen_after(double sight_ms, NodeScene scene) {
   scene.sight_ms = sight_ms;
@@ -74,8 +45,8 @@ TEST(NodeForesight, HeldAtBirthRestartsAreSavedInBothWorkloadsAndNoTimeIsLost) {
   for (const bool rests : {false, true}) {
     for (const int at_once : {9, 10, 11, 12, 14}) {
       const NodeScene scene = rests ? faithful(lab(at_once)) : lab(at_once);
-      const Sum free = pooled(scene, off(), kSeeds);
-      const Sum held = pooled(seen_after(10, scene), foresight(), kSeeds);
+      const Sum free = pooled(scene, off(), kManySeeds);
+      const Sum held = pooled(seen_after(10, scene), foresight(), kManySeeds);
       const std::string name = (rests ? "faithful " : "harsh ") + std::to_string(at_once);
       expect_saved(free, held, name);
       EXPECT_EQ(held.updates, 0) << "no call to the runtime is on the way of a hold: " << name;
@@ -87,17 +58,17 @@ TEST(NodeForesight, HeldAtBirthRestartsAreSavedInBothWorkloadsAndNoTimeIsLost) {
 TEST(NodeForesight, LimitsFarAboveUseCostNeitherRestartsNorTime) {
   for (const int factor : {2, 4}) {
     NodeScene scene = seen_after(10, lab(12));
-    const Sum free = pooled(scene, off(), kSeeds);
+    const Sum free = pooled(scene, off(), kManySeeds);
     scene.load.told_limit = factor * scene.load.limit;
-    const Sum held = pooled(scene, foresight(), kSeeds);
+    const Sum held = pooled(scene, foresight(), kManySeeds);
     expect_saved(free, held, std::to_string(factor) + " times");
     EXPECT_LE(held.makespan_s, free.makespan_s * 1.05);
   }
 }
 
 TEST(NodeForesight, ATenthOfASecondOfDelayIsEarlyEnough) {
-  const Sum free = pooled(lab(12), off(), kSeeds);
-  const Sum held = pooled(seen_after(100, lab(12)), foresight(), kSeeds);
+  const Sum free = pooled(lab(12), off(), kManySeeds);
+  const Sum held = pooled(seen_after(100, lab(12)), foresight(), kManySeeds);
   expect_saved(free, held, "100 ms");
 }
 
@@ -116,31 +87,31 @@ TEST(NodeForesight, AtFullSizeTheSameIsSaved) {
 }
 
 TEST(NodeForesight, BystandersKeepWhatTheyHave) {
-  const Sum held = pooled(seen_after(10, with_bystanders(lab(12))), foresight(), kSeeds);
+  const Sum held = pooled(seen_after(10, with_bystanders(lab(12))), foresight(), kManySeeds);
   EXPECT_EQ(held.breaches, "");
   EXPECT_EQ(held.own, 0);
 }
 
-TEST(NodeForesight, WhateverFailsNobodyStaysFrozen) {
+TEST(NodeForesight, ContainersAreThawedWhateverFails) {
   const NodeScene scene = seen_after(10, with_bystanders(lab(12)));
   for (const NodeFaults& faults :
        {NodeFaults{.lost = 0.2, .late = 0.2}, NodeFaults{.runtime_down = true},
         NodeFaults{.crash = true}, NodeFaults{.clock_steps = true},
         NodeFaults{
             .lost = 0.1, .late = 0.1, .runtime_down = true, .crash = true, .clock_steps = true}}) {
-    const Sum held = pooled(scene, foresight(), kSeeds, faults);
+    const Sum held = pooled(scene, foresight(), kManySeeds, faults);
     EXPECT_EQ(held.breaches, "");
     EXPECT_EQ(held.own, 0);
   }
 }
 
-TEST(NodeForesight, HoldByQuotaLeavesNobodyThrottledWhateverFails) {
+TEST(NodeForesight, QuotasOfHoldsAreRestoredWhateverFails) {
   MemoryController::Options rules = foresight();
   rules.policy.hold = HoldBy::quota;
   const NodeFaults faults{
       .lost = 0.1, .late = 0.1, .runtime_down = true, .crash = true, .clock_steps = true};
   const NodeScene scene = seen_after(10, with_bystanders(lab(12)));
-  EXPECT_EQ(pooled(scene, rules, kSeeds, faults).breaches, "");
+  EXPECT_EQ(pooled(scene, rules, kManySeeds, faults).breaches, "");
 }
 
 }  // namespace

@@ -311,6 +311,24 @@ NodeRun play(const NodeScene& scene, const MemoryController::Options& rules, std
   return Replay{scene, rules, seed, faults, doctoring}.play();
 }
 
+Sum pooled(const NodeScene& scene, const MemoryController::Options& rules, std::uint64_t seeds,
+           const NodeFaults& faults) {
+  Sum sum;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const NodeRun run = play(scene, rules, seed, faults);
+    sum.own += run.restarts_own;
+    sum.kernel += run.restarts_kernel;
+    sum.makespan_s += run.makespan_ms / 1000;
+    sum.wasted_s += run.wasted_ms / 1000;
+    sum.updates += run.updates;
+    sum.longest_pause_ms = std::max(sum.longest_pause_ms, run.longest_pause_ms);
+    for (const std::string& breach : run.breaches) {
+      sum.breaches += "seed " + std::to_string(seed) + ": " + breach + "\n";
+    }
+  }
+  return sum;
+}
+
 MemoryController::Options throttling(PolicyKind policy) {
   constexpr std::int64_t kReserve = 4 * kMiB;  // 200 MiB of 32 GiB
   MemoryController::Options rules;

@@ -71,6 +71,23 @@ struct NodeRun {
                            std::uint64_t seed, const NodeFaults& faults = {},
                            const Doctoring& doctoring = {});
 
+/// Several runs, one seed each.
+struct Sum {
+  int own = 0;
+  int kernel = 0;
+  double makespan_s = 0;
+  double wasted_s = 0;
+  int updates = 0;
+  double longest_pause_ms = 0;
+  std::string breaches;  ///< each on a line, with its seed
+
+  [[nodiscard]] int restarts() const { return kernel + own; }
+};
+
+/// Plays `scene` with the seeds from 1 on.
+[[nodiscard]] Sum pooled(const NodeScene& scene, const MemoryController::Options& rules,
+                         std::uint64_t seeds, const NodeFaults& faults = {});
+
 /// Rules of the lab's scale that refuse no start.
 [[nodiscard]] MemoryController::Options throttling(PolicyKind policy);
 

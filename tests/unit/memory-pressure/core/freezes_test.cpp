@@ -109,7 +109,7 @@ TEST(Freezes, ThawByAnotherProgramIsUndoneAFewTimes) {
   EXPECT_TRUE(bench.reconciler.is_freezer_refused("a"));
 }
 
-TEST(Freezes, OldReadingsSayNothingAboutTheLastWrite) {
+TEST(Freezes, ReadingsFromBeforeTheLastWriteAreIgnored) {
   Scene scene = node_of("a");
   RuntimeBench bench{scene};
   bench.tick("a:frozen");
@@ -130,7 +130,7 @@ TEST(Freezes, OneFrozenByAnotherProgramIsNotTouched) {
   EXPECT_EQ(frozen_in(scene), "a");
 }
 
-TEST(Freezes, OneThatEndedIsForgotten) {
+TEST(Freezes, OfAnEndedContainerAreDropped) {
   Scene scene = node_of("a");
   RuntimeBench bench{scene};
   bench.tick("a:frozen");
