@@ -6,6 +6,7 @@
 #include "memory-pressure/core/quota.h"
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <set>
 #include <tuple>
@@ -15,6 +16,9 @@ namespace {
 
 constexpr double kEdgeShare = 0.02;  // of the cap
 constexpr double kFarShare = 0.10;
+constexpr double kNearShare = 0.25;
+/// Reactions after which growth that was seen once is expected half as much.
+constexpr double kGrowthHalves = 10;
 /// A stranger that cannot fit by its limit is tried alone, in so much free memory.
 constexpr double kTryShare = 0.25;
 /// Whether one may be held at all is known by then.
@@ -59,8 +63,9 @@ Decision ForesightPolicy::decide(const Observation& seen) {
     take_turns(tick);
     hold_what_does_not_fit(tick);
     const bool scarce = static_cast<double>(tick.forecast.room) > tick.free;
-    if (scarce && tick.free < tick.edge) {
+    if (scarce && tick.free < std::max(tick.edge, least_need(tick) + tick.growth)) {
       brake(tick);
+      change_places(tick);
     } else {
       let_go(tick);
     }
@@ -81,7 +86,8 @@ ForesightPolicy::Tick ForesightPolicy::look(const NodeMemory& memory, Duration l
   tick.cap = static_cast<double>(memory.capacity - settings_.reserve);
   tick.free = tick.cap - static_cast<double>(memory.used);
   const Duration reaction = std::max(settings_.fast_sample, now - decided_at_) + 2 * latency;
-  tick.edge = std::max(kEdgeShare * tick.cap, brake_ * grown_lately(memory.used, reaction, now));
+  tick.growth = brake_ * grown_lately(memory.used, reaction, now);
+  tick.edge = std::max(kEdgeShare * tick.cap, tick.growth);
   std::int64_t told = 0;
   for (auto& [id, member] : members_.all()) {
     const Outlook outlook = foresee(member, members_.kin_of(member), memory.capacity, settings_);
@@ -104,7 +110,11 @@ double ForesightPolicy::grown_lately(std::int64_t used, Duration within, TimePoi
   while (now - used_.front().first > within) used_.pop_front();
   const auto least = std::min_element(
       used_.begin(), used_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return static_cast<double>(used - least->second);
+  // Containers of one kind take in step, and rest in step: what has gone at once will go again.
+  const double kept =
+      std::exp2(-to_seconds(now - decided_at_) / (kGrowthHalves * to_seconds(within)));
+  growth_ = std::max(static_cast<double>(used - least->second), growth_ * kept);
+  return growth_;
 }
 
 bool ForesightPolicy::fits(const Forecast& forecast, double cap) const {
@@ -123,9 +133,13 @@ void ForesightPolicy::take_turns(Tick& tick) {
     if (!longest || member.changed < tick.held[*longest].member->changed) longest = i;
   }
   if (!longest) return;
-  Member& next = *tick.held[*longest].member;
-  if (tick.now - next.changed < settings_.pause_max) return;
-  turn_until_ = next.spared_until = tick.now + settings_.pause_max / (waiting + 1);
+  const auto& [next, outlook] = tick.held[*longest];
+  const Duration waited = tick.now - next->changed;
+  if (waited < settings_.pause_max) return;
+  // Whoever runs now may need all that is free: a turn that cannot end well waits a little longer.
+  const auto need = static_cast<double>(tick.forecast.room + outlook.need);
+  if (need > tick.free && waited < settings_.pause_max + settings_.pause_max / 4) return;
+  turn_until_ = next->spared_until = tick.now + settings_.pause_max / (2 * (waiting + 1));
   release(tick, *longest);
 }
 
@@ -146,6 +160,18 @@ void ForesightPolicy::hold_what_does_not_fit(Tick& tick) {
   }
 }
 
+std::vector<ForesightPolicy::Runner>::const_iterator ForesightPolicy::least_of(
+    const std::vector<Runner>& runners) {
+  return std::min_element(runners.begin(), runners.end(), [](const Runner& a, const Runner& b) {
+    return a.outlook.need < b.outlook.need;
+  });
+}
+
+// The one that goes on must be able to: what it needs is still free when the others are held.
+double ForesightPolicy::least_need(const Tick& tick) {
+  return tick.running.empty() ? 0 : static_cast<double>(least_of(tick.running)->outlook.need);
+}
+
 // Who needs least is never held: it reaches what it claims, and frees.
 void ForesightPolicy::brake(Tick& tick) {
   while (tick.running.size() > 1 && static_cast<double>(tick.forecast.room) > tick.free) {
@@ -163,6 +189,21 @@ void ForesightPolicy::brake(Tick& tick) {
     hold(tick, static_cast<std::size_t>(most - tick.running.begin()),
          "more may be needed than is free");
   }
+}
+
+// Where the only one that runs may need more than is left, one that is held may need less: it goes
+// on instead, and frees. One that has its turn runs until it comes to that.
+void ForesightPolicy::change_places(Tick& tick) {
+  if (tick.running.size() != 1 || tick.held.empty()) return;
+  const Runner& runner = tick.running.front();
+  if (static_cast<double>(runner.outlook.need) <= tick.free) return;
+  const auto best = least_of(tick.held);
+  const auto need = static_cast<double>(best->outlook.need);
+  const bool can_wait = is_spared(*runner.member, tick.now) && tick.free > need + tick.growth;
+  if (can_wait || best->outlook.need >= runner.outlook.need) return;
+  runner.member->spared_until.reset();
+  release(tick, static_cast<std::size_t>(best - tick.held.begin()));
+  hold(tick, 0, "more may be needed than is free");
 }
 
 void ForesightPolicy::set_caution(TimePoint now) {
@@ -218,9 +259,7 @@ bool ForesightPolicy::is_worth_a_try(const Tick& tick, const Runner& held) const
 
 void ForesightPolicy::keep_one_running(Tick& tick) {
   if (!tick.running.empty() || tick.held.empty()) return;
-  const auto best = std::min_element(
-      tick.held.begin(), tick.held.end(),
-      [](const Runner& a, const Runner& b) { return a.outlook.need < b.outlook.need; });
+  const auto best = least_of(tick.held);
   release(tick, static_cast<std::size_t>(best - tick.held.begin()));
 }
 
@@ -272,7 +311,9 @@ void ForesightPolicy::conclude(const Tick& tick, const NodeMemory& memory,
   if (critical) decision.pressure = Pressure::critical;
   if ((!fit || holds) && decision.pressure == Pressure::ok) decision.pressure = Pressure::high;
   decision.retire_idle = decision.pressure != Pressure::ok;
-  decision.dense = !fit || holds || tick.free <= kFarShare * tick.cap;
+  const bool may_run_out =
+      static_cast<double>(tick.forecast.room) > tick.free && tick.free <= kNearShare * tick.cap;
+  decision.dense = !fit || holds || may_run_out || tick.free <= kFarShare * tick.cap;
   decision.growth_per_second = 0;
   for (const auto& [id, member] : members_.all()) {
     decision.growth_per_second +=

@@ -43,9 +43,10 @@ class ForesightPolicy final : public Policy {
   /// What one decision is made of.
   struct Tick {
     TimePoint now;
-    double cap = 0;   ///< bytes that may be used
-    double free = 0;  ///< of them
-    double edge = 0;  ///< bytes that may be gone before a hold governs
+    double cap = 0;     ///< bytes that may be used
+    double free = 0;    ///< of them
+    double growth = 0;  ///< bytes that may be taken before a hold governs
+    double edge = 0;    ///< that, and at least a share of the cap
     Forecast forecast{};
     std::vector<Runner> running{};  ///< of a Job; the youngest first
     std::vector<Runner> held{};
@@ -57,7 +58,11 @@ class ForesightPolicy final : public Policy {
 
   void take_turns(Tick& tick);
   void hold_what_does_not_fit(Tick& tick);
+  [[nodiscard]] static std::vector<Runner>::const_iterator least_of(
+      const std::vector<Runner>& runners);
+  [[nodiscard]] static double least_need(const Tick& tick);
   void brake(Tick& tick);
+  void change_places(Tick& tick);
   void set_caution(TimePoint now);
   void note_brake(TimePoint now);
   void let_go(Tick& tick);
@@ -84,6 +89,7 @@ class ForesightPolicy final : public Policy {
   std::optional<TimePoint> cautious_until_;
   double confidence_;  ///< z in force
   double brake_;       ///< r in force
+  double growth_ = 0;  ///< of late, in bytes within one reaction
 };
 
 /// MakePolicy of this rule.

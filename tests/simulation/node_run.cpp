@@ -299,8 +299,8 @@ NodeScene full_size(int at_once) {
 }
 
 NodeScene faithful(NodeScene scene) {
-  // Four steps a cycle on average without a rest, and as much again at 45 %.
-  constexpr double kRestPerStep = 160.0 / 60.0;
+  // Two steps of 0.1 s a cycle in the mean; a rest and the nap before the next step are 45 % of it.
+  constexpr double kRestPerStep = 100.0 / 60.0;
   scene.load.step = scene.load.limit / 8;
   scene.load.rest_ms = kRestPerStep * scene.load.nap_ms;
   return scene;
