@@ -136,7 +136,7 @@ void ForesightPolicy::take_turns(Tick& tick) {
   const auto& [next, outlook] = tick.held[*longest];
   const Duration waited = tick.now - next->changed;
   if (waited < settings_.pause_max) return;
-  // Whoever runs now may need all that is free: a turn that cannot end well waits a little longer.
+  // Those that run may need all that is free: a turn that cannot end well waits a little longer.
   const auto need = static_cast<double>(tick.forecast.room + outlook.need);
   if (need > tick.free && waited < settings_.pause_max + settings_.pause_max / 4) return;
   turn_until_ = next->spared_until = tick.now + settings_.pause_max / (2 * (waiting + 1));
@@ -167,7 +167,7 @@ std::vector<ForesightPolicy::Runner>::const_iterator ForesightPolicy::least_of(
   });
 }
 
-// The one that goes on must be able to: what it needs is still free when the others are held.
+// The one that continues must be able to: what it needs is still free when the others are held.
 double ForesightPolicy::least_need(const Tick& tick) {
   return tick.running.empty() ? 0 : static_cast<double>(least_of(tick.running)->outlook.need);
 }
@@ -191,8 +191,8 @@ void ForesightPolicy::brake(Tick& tick) {
   }
 }
 
-// Where the only one that runs may need more than is left, one that is held may need less: it goes
-// on instead, and frees. One that has its turn runs until it comes to that.
+// Where the only one that runs may need more than is left, one that is held may need less: it
+// continues instead, and frees. One that has its turn runs until it comes to that.
 void ForesightPolicy::change_places(Tick& tick) {
   if (tick.running.size() != 1 || tick.held.empty()) return;
   const Runner& runner = tick.running.front();

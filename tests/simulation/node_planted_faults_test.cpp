@@ -30,10 +30,10 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"RecoversNothing", "more than given", {.crash = true}},
         Fault{"FindsTheRuntimeOnce", "no decision was made", {.runtime_down = true, .crash = true}},
         Fault{"ThrottlesUnwritten", "more than given", {.crash = true}},
-        Fault{"HoldsNobodyAtBirth", "was killed", {}, PolicyKind::foresight},
+        Fault{"HoldsNobodyAtBirth", "time was lost", {}, PolicyKind::foresight},
         Fault{"LetsNobodyGo", "without a reason", {}, PolicyKind::foresight},
         Fault{"NeverBrakes", "was killed", {}, PolicyKind::foresight},
-        Fault{"ExpectsNothingOfStrangers", "was killed", {}, PolicyKind::foresight},
+        Fault{"ExpectsNothingOfStrangers", "time was lost", {}, PolicyKind::foresight},
         Fault{"ThawsNobody", "without a reason", {}, PolicyKind::foresight}),
     [](const auto& each) { return each.param.name; });
 

@@ -350,6 +350,9 @@ bool breaks(std::string_view claim, const Doctoring& doctoring, const NodeFaults
     NodeRun run = play(scene, rules, seed, faults, doctoring);
     const int restarts = run.restarts_kernel + run.restarts_own;
     if (foresees && restarts > 0) run.breaches.emplace_back("a container was killed");
+    const bool slow =
+        foresees && run.makespan_ms > play(scene, throttling(PolicyKind::off), seed).makespan_ms;
+    if (slow) run.breaches.emplace_back("time was lost");
     const bool found = std::any_of(
         run.breaches.begin(), run.breaches.end(),
         [&](const std::string& breach) { return breach.find(claim) != std::string::npos; });

@@ -53,7 +53,7 @@ FAULTS = {
     # Who is held stays so until nobody else runs.
     'LetsNobodyGo': ('if (!by_claims && (expected || !(by_expectation || try_it))) return;', 'return;'),
     # Running containers may need more than is left.
-    'NeverBrakes': ('if (scarce && tick.free < tick.edge) {', 'if (scarce && tick.free < -tick.cap) {'),
+    'NeverBrakes': ('tick.free < std::max(tick.edge, least_need(tick) + tick.growth)', 'tick.free < -tick.cap'),
     # Containers of unknown kin are expected to stay as small as they begin.
     'ExpectsNothingOfStrangers': ('member.tried ? used : used + ', 'member.tried ? used : used + 0 * '),
     # Whoever was to be held once is held for good.

@@ -137,7 +137,7 @@ class Growing : public Foreseen {
 
 TEST(ForesightPolicy, MoreThanOneBrakeAMinuteMakesItCautious) {
   Growing node{1};
-  // In the slow case 60 go from look to look, and the one that goes on needs 100.
+  // In the slow case 60 go from look to look, and the one that continues needs 100.
   EXPECT_EQ(node.grow({230, 260, 290, 320, 350}), "");
   EXPECT_EQ(node.grow({350}), "b:frozen");
   EXPECT_EQ(node.grow({350}), "b:frozen");
@@ -182,7 +182,7 @@ TEST(ForesightPolicy, OneAlwaysRuns) {
   node.birth("b", 400);
   node.scene.after(1);
   node.birth("c", 500);
-  EXPECT_EQ(node.look(), "a:frozen c:frozen") << "the one that needs least goes on";
+  EXPECT_EQ(node.look(), "a:frozen c:frozen") << "the one that needs least continues";
   node.scene.remove("b");
   EXPECT_EQ(node.look(), "c:frozen");
 }
@@ -194,11 +194,11 @@ TEST(ForesightPolicy, HoldOfOneThatRanEndsAfterAMinuteAndOthersTakeTheirTurns) {
   (void)node.look_for(std::chrono::seconds{1}, 50);
   node.scene.grow("a", 300).grow("b", 305).grow("c", 310);
   node.beside = 80;
-  EXPECT_EQ(node.look(), "a:frozen b:frozen") << "the one that needs least goes on";
+  EXPECT_EQ(node.look(), "a:frozen b:frozen") << "the one that needs least continues";
   EXPECT_EQ(node.look_for(kMinute + std::chrono::seconds{17}), "a:frozen b:frozen")
       << "a turn that could not end well is given up";
   node.beside = 30;
-  EXPECT_EQ(node.look_for(std::chrono::seconds{11}), "a:frozen c:frozen");
+  EXPECT_EQ(node.look_for(std::chrono::seconds{11}), "c:frozen");
 }
 
 TEST(ForesightPolicy, HoldSinceBirthHasNoEnd) {
