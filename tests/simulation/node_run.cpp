@@ -346,19 +346,24 @@ bool breaks(std::string_view claim, const Doctoring& doctoring, const NodeFaults
   scene.bystanders = true;
   const bool foresees = policy == PolicyKind::foresight;
   if (foresees) scene.sight_ms = 10;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  // Of the time without a rule. It takes 0.67 of it; with the brake alone 0.73.
+  constexpr double kTimeSaved = 0.7;
+  double spent_s = 0;
+  constexpr std::uint64_t kSeeds = 10;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     NodeRun run = play(scene, rules, seed, faults, doctoring);
     const int restarts = run.restarts_kernel + run.restarts_own;
     if (foresees && restarts > 0) run.breaches.emplace_back("a container was killed");
-    const bool slow =
-        foresees && run.makespan_ms > play(scene, throttling(PolicyKind::off), seed).makespan_ms;
-    if (slow) run.breaches.emplace_back("time was lost");
+    spent_s += run.makespan_ms / 1000;
     const bool found = std::any_of(
         run.breaches.begin(), run.breaches.end(),
         [&](const std::string& breach) { return breach.find(claim) != std::string::npos; });
     if (found) return true;
   }
-  return false;
+  const bool slow =
+      foresees &&
+      spent_s > kTimeSaved * pooled(scene, throttling(PolicyKind::off), kSeeds).makespan_s;
+  return slow && std::string_view{"time was lost"}.find(claim) != std::string_view::npos;
 }
 
 }  // namespace sluice::node_agent
