@@ -23,6 +23,19 @@ struct Update {
   CpuQuota quota{};  ///< -1 or at least 1000 us; never 0, which would be ignored
   std::string why{};
   bool releases = false;  ///< it gives back; else it throttles
+  /// Bytes for `memory.high` where the kernel has it (cgroup v2), to be written before the quota;
+  /// 0: none of ours, an earlier one of ours is lifted.
+  std::int64_t memory_high = 0;
+};
+
+/// Hold it in the freezer of the kernel, or let it run on: one write to a file of its control
+/// group, no call to the runtime. Answered by `answered`, like an update.
+struct Freeze {
+  std::uint64_t call = 0;
+  std::string id{};
+  std::string cgroup{};
+  bool frozen = false;  ///< true: hold, false: thaw
+  std::string why{};
 };
 
 /// Read the quota that the kernel enforces, from the container's cgroup.
@@ -47,7 +60,7 @@ struct Alarm {
 /// What was decided no longer fits: observe and decide at once.
 struct LookAgain {};
 
-using Action = std::variant<WriteJournal, Update, ReadBack, Stop, Alarm, LookAgain>;
+using Action = std::variant<WriteJournal, Update, Freeze, ReadBack, Stop, Alarm, LookAgain>;
 
 /// How a call to the runtime ended.
 enum class Outcome : std::uint8_t {

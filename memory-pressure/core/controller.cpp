@@ -12,11 +12,24 @@ constexpr double kRoomBelow = 0.60;  // of capacity
 
 }  // namespace
 
+std::unique_ptr<Policy> make_rule(const PolicySettings& settings) {
+  switch (settings.policy) {
+    case PolicyKind::foresight:
+      return make_foresight(settings);
+    case PolicyKind::headroom:
+      return make_headroom(settings);
+    case PolicyKind::off:
+      break;
+  }
+  return nullptr;
+}
+
 MemoryController::MemoryController(const Options& options)
     : settings_{options.policy},
       boot_id_{options.boot_id},
       strays_{options.strays},
-      reconciler_{{.boot_id = options.boot_id, .dry_run = options.dry_run}} {
+      reconciler_{
+          {.boot_id = options.boot_id, .dry_run = options.dry_run, .lower = options.policy.lower}} {
   if (settings_.policy != PolicyKind::off) policy_ = options.make_policy(settings_);
 }
 
@@ -29,6 +42,12 @@ Recovery MemoryController::take_over(std::string_view journal, const Observation
 
 std::vector<Action> MemoryController::observe(Observation seen) {
   seen_ = std::move(seen);
+  // The group of an ended container lives on until it is removed, with next to nothing in use.
+  std::erase_if(seen_.containers, [](const Container& one) { return one.processes == 0U; });
+  seen_.update_latency = reconciler_.update_latency();
+  for (Container& one : seen_.containers) {
+    if (reconciler_.is_freezer_refused(one.id)) one.cgroup.clear();
+  }
   if (is_over()) evictions_.short_of_memory(seen_.now);
   seen_.evicted = std::exchange(evicted_, false);
   decision_ = on_ && policy_ ? policy_->decide(seen_) : look_on();
@@ -82,11 +101,13 @@ Duration MemoryController::soonest_sample() const {
 }
 
 bool MemoryController::is_tight() const {
-  return !seen_.memory || !decision_.throttled.empty() || is_used_beyond(settings_.lower);
+  return !seen_.memory || decision_.dense || !decision_.throttled.empty() ||
+         is_used_beyond(settings_.lower);
 }
 
 bool MemoryController::is_hurried() const {
-  if (!decision_.throttled.empty() || decision_.pressure == Pressure::critical) return true;
+  if (decision_.dense || !decision_.throttled.empty() || decision_.pressure == Pressure::critical)
+    return true;
   // A gate that is shut on a node that is half empty can wait a second for the next list.
   return is_used_beyond(decision_.pressure == Pressure::ok ? settings_.lower : kRoomBelow);
 }

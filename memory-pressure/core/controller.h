@@ -2,6 +2,7 @@
 
 #include "memory-pressure/core/action.h"
 #include "memory-pressure/core/evictions.h"
+#include "memory-pressure/core/foresight_policy.h"
 #include "memory-pressure/core/headroom_policy.h"
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/core/policy.h"
@@ -17,6 +18,9 @@
 
 namespace sluice::node_agent {
 
+/// MakePolicy of the rule that the settings name; null when it is off.
+[[nodiscard]] std::unique_ptr<Policy> make_rule(const PolicySettings& settings);
+
 /// The memory rules of one node (memory-pressure.md 5): policy, start gate and reconciler with what
 /// they keep. An observation goes in, a decision and the actions that follow come out; the
 /// answers of calls go in. The node agent, `sluice up` and the simulated node differ in how they
@@ -28,7 +32,7 @@ class MemoryController {
     std::string boot_id{};
     bool dry_run = false;
     bool strays = true;  ///< also gives back throttles that no record of an intact journal explains
-    MakePolicy make_policy = make_headroom;
+    MakePolicy make_policy = make_rule;
   };
 
   explicit MemoryController(const Options& options);
@@ -41,10 +45,21 @@ class MemoryController {
   /// be followed by take_over().
   void forget() { reconciler_.forget(); }
 
-  /// Decides by what is seen; what to do, in order. `seen.evicted` is set here.
+  /// What the rule has learned about kinds of containers, as lines of text to be kept for the next
+  /// process; empty: nothing.
+  [[nodiscard]] std::string learned() const { return policy_ ? policy_->learned() : ""; }
+
+  /// Takes what an earlier process had learned; before the first observation.
+  void learn(std::string_view lines) {
+    if (policy_) policy_->learn(lines);
+  }
+
+  /// Decides by what is seen; what to do, in order. Called at every sample, and at once when a
+  /// container is born. `seen.evicted` and `seen.update_latency` are set here; who has no process
+  /// left is left out.
   [[nodiscard]] std::vector<Action> observe(Observation seen);
 
-  /// An update or stop has ended; what follows.
+  /// An update, a freeze or a stop has ended; what follows.
   [[nodiscard]] std::vector<Action> answered(std::uint64_t call, Outcome outcome, TimePoint now) {
     return reconciler_.answered(call, outcome, now);
   }

@@ -20,6 +20,7 @@ std::optional<Exemption> own_exemption(const Marks& marks) {
 
 std::optional<Exemption> exemption(const Container& container, std::span<const Container> node) {
   if (const auto own = own_exemption(container.marks)) return own;
+  if (!container.described) return Exemption::undescribed;
   if (!container.marks.whole_pod) return std::nullopt;
   const bool sibling = std::any_of(node.begin(), node.end(), [&](const Container& other) {
     return other.pod_uid == container.pod_uid && own_exemption(other.marks).has_value();
@@ -28,12 +29,13 @@ std::optional<Exemption> exemption(const Container& container, std::span<const C
 }
 
 std::string_view name(Exemption why) {
-  constexpr std::array<std::string_view, 7> kNames{"opted out",
+  constexpr std::array<std::string_view, 8> kNames{"opted out",
                                                    "holds a lock",
                                                    "system",
                                                    "init container",
                                                    "request proxy",
                                                    "exclusive CPUs",
+                                                   "not described yet",
                                                    "sibling of one that is exempt"};
   return kNames[static_cast<std::size_t>(why)];
 }

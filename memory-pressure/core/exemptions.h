@@ -16,6 +16,7 @@ enum class Exemption : std::uint8_t {
   init,            ///< gates the start of a pod whose memory is held meanwhile
   request_proxy,   ///< requests of healthy containers pass through it
   exclusive_cpus,  ///< its cores would idle
+  undescribed,     ///< it may be any of the above: the runtime has not said yet
   sibling,         ///< pauses with its whole pod, in which one of the above applies
 };
 

@@ -14,6 +14,8 @@ enum class RecordKind : std::uint8_t {
   throttle,   ///< is about to get `ours`; had `original`
   drop,       ///< has its original again, or is gone
   sacrifice,  ///< is about to be stopped by us
+  frozen,     ///< is about to be frozen; its control group is `cgroup`
+  thawed,     ///< runs again, or is gone
   lease,      ///< the process `id` is responsible for all listed until `at`
 };
 
@@ -28,13 +30,15 @@ struct JournalRecord {
   CpuQuota original{};
   CpuQuota ours{};
   std::uint32_t ladder_step = 0;
-  std::string why{};  ///< cut after kWhyMax bytes
+  std::string cgroup{};  ///< of one that is frozen
+  std::string why{};     ///< cut after kWhyMax bytes
 
   friend bool operator==(const JournalRecord&, const JournalRecord&) = default;
 };
 
 inline constexpr std::size_t kWhyMax = 256;
-inline constexpr std::size_t kJournalLineMax = 4096;
+/// Who has a longer path is not frozen: its record would not fit its line.
+inline constexpr std::size_t kCgroupMax = 1024;
 
 /// One line of printable ASCII with its newline: `<checksum> kind key=value ...`.
 [[nodiscard]] std::string encode(const JournalRecord& record);

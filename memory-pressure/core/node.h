@@ -46,7 +46,20 @@ struct Container {
   std::string pod;
   std::string name;
   std::uint32_t attempt = 0;
-  TimePoint started;  ///< by the runtime's clock
+  std::string image{};         ///< id of its image; empty: not known
+  std::string job_template{};  ///< of a Job's pod: its name without the Job controller's suffix
+  TimePoint started;           ///< by the runtime's clock
+
+  /// When its program was seen to run in place of the runtime's; absent: it ran before it was
+  /// watched, or births are not watched here.
+  std::optional<TimePoint> born{};
+
+  /// False: the runtime has not said yet what it is. Only `id`, `born`, `memory_limit`, `cgroup`
+  /// and what the kernel counts are known.
+  bool described = true;
+  /// Path of its control group; empty: it can or must not be frozen, as one that the runtime shows
+  /// as paused, which another program froze.
+  std::string cgroup{};
   QosClass qos = QosClass::best_effort;
   Marks marks;
   std::int64_t memory_limit = 0;  ///< bytes; 0: none
@@ -57,10 +70,12 @@ struct Container {
 
   /// Bytes in use that cannot be reclaimed; absent: not known yet, which is not 0.
   std::optional<std::int64_t> working_set;
-  TimePoint sampled;  ///< when working_set was read
+  TimePoint sampled;  ///< when working_set and frozen were read
 
   /// As the kernel has it; absent: not read yet or unreadable.
   std::optional<CpuQuota> quota;
+  std::optional<bool> frozen{};  ///< or on its way there; absent: not read or unreadable
+  std::optional<std::uint32_t> processes{};  ///< 0: it is over; absent: not counted
   std::int64_t pod_quota_us = -1;  ///< of the parent cgroup, at the same period; -1: no limit
   std::optional<bool> ready;       ///< absent: unknown
 };
@@ -84,6 +99,9 @@ struct Observation {
   std::optional<NodeMemory> memory;  ///< absent: it could not be read
   bool runtime_answers = true;       ///< false: `containers` is the last known list
   bool evicted = false;              ///< the kubelet has evicted a pod since the last observation
+  /// What nine of ten holds and releases took of late, from the call to its answer; absent: none
+  /// has ended yet. Set by the controller.
+  std::optional<Duration> update_latency{};
   std::vector<Container> containers;
 };
 

@@ -13,6 +13,10 @@
 
 namespace sluice::node_agent {
 
+/// A gap between two looks that is longer than this means that the agent was paused; nothing was
+/// observed meanwhile.
+inline constexpr Duration kLookGapMax = std::chrono::seconds{5};
+
 /// `admit_bytes` of a node whose start gate is not in use.
 inline constexpr std::int64_t kAdmitAnything = std::numeric_limits<std::int64_t>::max();
 
@@ -37,13 +41,14 @@ struct Throttle {
   std::string id{};
   CpuQuota quota{};
   std::uint32_t ladder_step = 0;  ///< of memory-pressure.md 5.5
+  bool freeze = false;            ///< held in the freezer, which lets nothing through: no quota
   std::string why{};              ///< one line, with the numbers that led to it
 };
 
 /// A container to be ended, so that the others can finish.
 struct Sacrifice {
   std::string id{};
-  Duration grace{};  ///< after its quota was lifted
+  Duration grace{};  ///< from SIGTERM to SIGKILL
   std::string why{};
 };
 
@@ -56,6 +61,7 @@ struct Decision {
   std::int64_t admit_bytes = 0;        ///< largest claim that may start now; 0: the gate is shut
   std::int64_t room_bytes = 0;         ///< of all that may start now together
   bool empty = false;                  ///< nothing runs: one may start whatever it claims
+  bool dense = false;                  ///< the next looks shall follow soon
   bool retire_idle = false;            ///< ladder step 0: idle replicas should go first
   std::vector<std::string> reclaim;    ///< ladder step 1: containers whose cold page cache can go
   double upper = 0;                    ///< the threshold in force, as a share of capacity
@@ -70,6 +76,13 @@ class Policy {
   virtual ~Policy() = default;
 
   [[nodiscard]] virtual Decision decide(const Observation& seen) = 0;
+
+  /// What it has learned about kinds of containers, as lines of text for the next process; empty:
+  /// it learns nothing.
+  [[nodiscard]] virtual std::string learned() const { return {}; }
+
+  /// Takes what an earlier process had learned; broken lines are skipped.
+  virtual void learn(std::string_view /*lines*/) {}
 };
 
 /// Makes a rule of settings that have passed `check`.

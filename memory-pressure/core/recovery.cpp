@@ -14,7 +14,7 @@ struct History {
 };
 
 void fold(const JournalRecord& record, std::map<std::string, History>& histories,
-          Recovery& recovery) {
+          std::map<std::string, JournalRecord>& frozen, Recovery& recovery) {
   switch (record.kind) {
     case RecordKind::throttle: {
       History& history = histories[record.id];
@@ -27,6 +27,12 @@ void fold(const JournalRecord& record, std::map<std::string, History>& histories
       return;
     case RecordKind::sacrifice:
       recovery.sacrificed.push_back(record.id);
+      return;
+    case RecordKind::frozen:
+      frozen[record.id] = record;
+      return;
+    case RecordKind::thawed:
+      frozen.erase(record.id);
       return;
     case RecordKind::lease:
       recovery.lease = Lease{.by = record.id, .until = record.at};
@@ -41,6 +47,23 @@ bool is_ours(const CpuQuota& in_kernel, const History& history) {
                      [&](const CpuQuota& sent) { return is_as_sent(in_kernel, sent); });
 }
 
+/// By the start of the container; of one that is not listed by when it was frozen.
+std::vector<JournalRecord> oldest_first(const std::map<std::string, JournalRecord>& frozen,
+                                        const Observation& seen) {
+  std::vector<std::pair<TimePoint, const JournalRecord*>> aged;
+  for (const auto& [id, record] : frozen) aged.emplace_back(record.at, &record);
+  for (auto& [since, record] : aged) {
+    for (const Container& container : seen.containers) {
+      if (container.id == record->id) since = container.started;
+    }
+  }
+  std::stable_sort(aged.begin(), aged.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<JournalRecord> ordered;
+  for (const auto& [since, record] : aged) ordered.push_back(*record);
+  return ordered;
+}
+
 }  // namespace
 
 CpuQuota stray_original(const Container& container) {
@@ -50,6 +73,7 @@ CpuQuota stray_original(const Container& container) {
 Recovery recover(std::string_view journal, std::string_view boot_id, const Observation& seen) {
   Recovery recovery;
   std::map<std::string, History> histories;
+  std::map<std::string, JournalRecord> frozen;
   while (!journal.empty()) {
     const std::size_t end = std::min(journal.find('\n'), journal.size());
     const auto record = decode(journal.substr(0, end));
@@ -59,9 +83,12 @@ Recovery recover(std::string_view journal, std::string_view boot_id, const Obser
       continue;
     }
     recovery.generation = std::max(recovery.generation, record->generation);
-    fold(*record, histories, recovery);
+    fold(*record, histories, frozen, recovery);
   }
   for (const Container& container : seen.containers) {
+    const bool stray = container.frozen.value_or(false) && container.marks.batch &&
+                       !container.cgroup.empty() && !frozen.contains(container.id);
+    if (stray) recovery.strays.push_back({.id = container.id, .cgroup = container.cgroup});
     const auto found = histories.find(container.id);
     if (found == histories.end()) {
       if (container.quota && is_signature(*container.quota)) {
@@ -82,6 +109,7 @@ Recovery recover(std::string_view journal, std::string_view boot_id, const Obser
     }
     histories.erase(found);
   }
+  recovery.frozen = oldest_first(frozen, seen);
   for (const auto& [id, history] : histories) recovery.forgotten.push_back(id);
   return recovery;
 }

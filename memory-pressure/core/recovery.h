@@ -10,10 +10,12 @@
 
 namespace sluice::node_agent {
 
-/// A running container that has one of our quotas although no record has its original.
+/// A running container that has one of our quotas although no record has its original, or one of a
+/// Job that is frozen although no record says so: no other program freezes those.
 struct Stray {
   std::string id;
-  CpuQuota original;  ///< as far as known: that of its pod
+  CpuQuota original{};   ///< as far as known: that of its pod
+  std::string cgroup{};  ///< not empty: it is frozen there, rather than throttled
 };
 
 /// How often a lease is renewed within its length, in the journal and towards the guardian.
@@ -35,6 +37,9 @@ struct Recovery {
   /// Given back already, or changed by another program: nothing to do, but a call that the earlier
   /// run had in flight may still take effect. `original` is what the kernel shows.
   std::vector<JournalRecord> watched;
+  /// Frozen by us, to be thawed in this order: the oldest container first. Also those that the
+  /// runtime does not list: `cgroup` is enough to thaw them.
+  std::vector<JournalRecord> frozen;
   std::vector<std::string> forgotten;   ///< gone
   std::vector<std::string> sacrificed;  ///< stopped by us: their exit 137 is not an OOM
   std::optional<Lease> lease;           ///< the newest; absent: there was none

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "memory-pressure/core/node.h"
+#include "memory-pressure/core/action.h"
 #include "memory-pressure/cri/cri.h"
 #include <cstdint>
 #include <functional>
@@ -26,6 +26,9 @@ class ContainerView {
   virtual void on_ended(Ended ended) = 0;
   virtual void on_pod_ended(PodEnded ended) = 0;
 
+  /// `born` runs when a container's program was seen to begin: `containers` has it by then.
+  virtual void on_born(std::function<void()> born) = 0;
+
   /// Lists the running containers, unless a list is under way; `done` gets whether the runtime
   /// answered, once all new containers are known as far as possible.
   virtual void look(std::function<void(bool answered)> done) = 0;
@@ -46,6 +49,10 @@ class ContainerView {
   /// word where there is no control group to read.
   virtual void read_quota(const std::string& id,
                           std::function<void(std::optional<CpuQuota>)> done) = 0;
+
+  /// Writes to the freezer of a container; `done` may run from within.
+  virtual void freeze(const Freeze& order,
+                      const std::function<void(Outcome, const std::string& text)>& done) = 0;
 
   /// Asks the kernel to take cold pages of a container back; false: it cannot.
   virtual bool reclaim(const std::string& id, std::int64_t bytes) = 0;

@@ -303,6 +303,11 @@ void ContainerWatch::read_quota(const std::string& id,
                  });
 }
 
+void ContainerWatch::freeze(const Freeze& order,
+                            const std::function<void(Outcome, const std::string& text)>& done) {
+  done(Outcome::refused, "no freezer is known for " + order.id);
+}
+
 bool ContainerWatch::reclaim(const std::string& id, std::int64_t bytes) {
   const auto at = known_.find(id);
   return at != known_.end() && at->second.files && at->second.files->reclaim(bytes);

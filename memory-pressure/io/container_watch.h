@@ -35,6 +35,8 @@ class ContainerWatch final : public ContainerView {
 
   void on_pod_ended(PodEnded ended) override { pod_ended_ = std::move(ended); }
 
+  void on_born(std::function<void()> born) override { born_ = std::move(born); }
+
   void look(std::function<void(bool answered)> done) override;
 
   /// All of them at most once per `interval(...)`.
@@ -47,6 +49,8 @@ class ContainerWatch final : public ContainerView {
 
   void read_quota(const std::string& id,
                   std::function<void(std::optional<CpuQuota>)> done) override;
+  void freeze(const Freeze& order,
+              const std::function<void(Outcome, const std::string& text)>& done) override;
   bool reclaim(const std::string& id, std::int64_t bytes) override;
 
   [[nodiscard]] std::string_view cgroups() const override { return mounts_.kind(); }
@@ -91,6 +95,7 @@ class ContainerWatch final : public ContainerView {
   std::string own_cgroup_;
   Ended ended_;
   PodEnded pod_ended_;
+  std::function<void()> born_;
   std::map<std::string, Known> known_;
   std::map<std::string, cri::Sandbox> sandboxes_;
   std::optional<TimePoint> sandboxes_at_;

@@ -36,6 +36,7 @@ ControlLoop::ControlLoop(const Parts& parts, const Options& options)
       [this](const Container& container, const cri::ContainerStatus& status) {
         note_end(container, status);
       });
+  parts_.containers.on_born([this] { look_at_birth(); });
   parts_.containers.on_pod_ended([this](const std::string& uid) { note_pod_end(uid); });
 }
 
@@ -126,6 +127,14 @@ void ControlLoop::wake() {
   const Duration soonest = controller_.soonest_sample();
   const Duration wait = last_tick_ + soonest - parts_.loop.now();
   timer_->after(std::min(wait, soonest), [this] { tick(); });
+}
+
+// A newborn holds next to nothing for a few milliseconds only: its hold waits for no sample. In a
+// turn of its own, so that what was born together is decided together.
+void ControlLoop::look_at_birth() {
+  if (!recovered_) return;
+  again_ = true;
+  if (!ticking_) timer_->after(Duration::zero(), [this] { tick(); });
 }
 
 void ControlLoop::switch_on(bool on) {

@@ -99,6 +99,7 @@ class ControlLoop {
   void connect();
   void recover_journal();
   void restart();
+  void look_at_birth();
   void look();
   void look_after(Duration wait);
   void tick();

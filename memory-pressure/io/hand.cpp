@@ -44,6 +44,7 @@ std::string_view name_of(Outcome outcome) {
 const std::string* target_of(const Action& action) {
   if (const auto* update = std::get_if<Update>(&action)) return &update->id;
   if (const auto* stop = std::get_if<Stop>(&action)) return &stop->id;
+  if (const auto* freeze = std::get_if<Freeze>(&action)) return &freeze->id;
   return nullptr;
 }
 
@@ -71,6 +72,7 @@ void Hand::carry_out(const std::vector<Action>& actions, TimePoint sampled) {
       continue;
     }
     if (const auto* update = std::get_if<Update>(&action)) carry_out(*update, sampled);
+    if (const auto* freeze = std::get_if<Freeze>(&action)) carry_out(*freeze, sampled);
     if (const auto* read = std::get_if<ReadBack>(&action)) carry_out(*read);
     if (const auto* stop = std::get_if<Stop>(&action)) carry_out(*stop);
     if (const auto* alarm = std::get_if<Alarm>(&action)) tell(*alarm);
@@ -89,7 +91,7 @@ void Hand::write_down(const std::vector<Action>& actions, std::vector<std::strin
   // Nothing is listed without a record that vouches for it.
   const TimePoint now = parts_.loop.now();
   const bool throttles = std::any_of(records.begin(), records.end(), [](const auto& record) {
-    return record.kind == RecordKind::throttle;
+    return record.kind == RecordKind::throttle || record.kind == RecordKind::frozen;
   });
   if (throttles && lease_is_due(now)) records.push_back(next_lease(now));
   std::optional<Problem> problem = parts_.journal->append(records);
@@ -100,7 +102,8 @@ void Hand::write_down(const std::vector<Action>& actions, std::vector<std::strin
   ++counts_.journal_failures;
   for (const JournalRecord& record : records) {
     // What could not be dropped is found given back by the next start.
-    if (record.kind != RecordKind::drop) failed.push_back(record.id);
+    const bool drops = record.kind == RecordKind::drop || record.kind == RecordKind::thawed;
+    if (!drops) failed.push_back(record.id);
   }
 }
 
@@ -168,6 +171,29 @@ void Hand::updated(const Update& update, TimePoint sampled, TimePoint asked, Out
                     {"why", update.why},
                     {"error", good ? "" : text}});
   carry_out(parts_.controller.answered(update.call, outcome, now), now);
+}
+
+void Hand::carry_out(const Freeze& freeze, TimePoint sampled) {
+  parts_.containers.freeze(freeze, [this, freeze, sampled, alive = alive_.watch()](
+                                       Outcome outcome, const std::string& text) {
+    if (alive.over()) return;
+    const TimePoint now = parts_.loop.now();
+    const bool good = outcome == Outcome::ok;
+    if (good) {
+      ++(freeze.frozen ? counts_.freezes : counts_.thaws);
+    } else {
+      ++counts_.update_failures;
+    }
+    parts_.log.write(good ? log::Severity::info : log::Severity::warning,
+                     freeze.frozen ? "freeze" : "thaw",
+                     {{"container", shown(freeze.id)},
+                      {"id", freeze.id.substr(0, kIdShown)},
+                      {"outcome", std::string{name_of(outcome)}},
+                      {"since_sample_ms", milliseconds(now - sampled)},
+                      {"why", freeze.why},
+                      {"error", good ? "" : text}});
+    carry_out(parts_.controller.answered(freeze.call, outcome, now), now);
+  });
 }
 
 void Hand::carry_out(const ReadBack& read) {

@@ -27,6 +27,8 @@ struct HandCounts {
   std::uint64_t update_failures = 0;
   std::uint64_t journal_failures = 0;
   std::uint64_t alarms = 0;
+  std::uint64_t freezes = 0;
+  std::uint64_t thaws = 0;
   Duration update_latency{};  ///< of all updates together
   /// From the sample to the runtime's word that the quota is in the kernel, of the throttle that
   /// took longest and of all together.
@@ -81,6 +83,7 @@ class Hand {
   [[nodiscard]] bool lease_is_due(TimePoint now) const;
   [[nodiscard]] JournalRecord next_lease(TimePoint now);
   void carry_out(const Update& update, TimePoint sampled);
+  void carry_out(const Freeze& freeze, TimePoint sampled);
   void carry_out(const ReadBack& read);
   void carry_out(const Stop& stop);
   void tell(const Alarm& alarm);

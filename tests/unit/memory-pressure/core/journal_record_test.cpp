@@ -16,11 +16,13 @@ JournalRecord example() {
           .original = {30'000, 100'000},
           .ours = {2503, 100'000},
           .ladder_step = 3,
+          .cgroup = "/kubepods/pod 1/abc",
           .why = "usage 95% = too \xc3\xa9much"};
 }
 
 TEST(JournalRecord, SurvivesARoundTrip) {
-  for (const auto kind : {RecordKind::throttle, RecordKind::drop, RecordKind::sacrifice}) {
+  for (const auto kind : {RecordKind::throttle, RecordKind::drop, RecordKind::sacrifice,
+                          RecordKind::frozen, RecordKind::thawed, RecordKind::lease}) {
     JournalRecord record = example();
     record.kind = kind;
     const std::string line = encode(record);
@@ -56,6 +58,7 @@ TEST(JournalRecord, LongestLineCanBeReadAgain) {
   JournalRecord record = example();
   record.id = std::string(256, 'x');
   record.pod_uid = std::string(256, '\n');
+  record.cgroup = std::string(kCgroupMax, ' ');
   record.why = std::string(10'000, ' ');
   const auto read = decode(encode(record));
   ASSERT_TRUE(read.has_value());

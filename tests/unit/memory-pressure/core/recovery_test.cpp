@@ -193,5 +193,31 @@ TEST(Recovery, SacrificesAndTheLeaseAreRead) {
   EXPECT_EQ(found.lease, (Lease{.by = "41", .until = TimePoint{std::chrono::seconds{99}}}));
 }
 
+TEST(Recovery, ListsFrozenContainersTheOldestFirst) {
+  Scene scene;
+  scene.add("young", 10, 200);
+  scene.add("old", 10, 200).started = scene.seen.now - std::chrono::hours{1};
+  std::string journal;
+  const auto write = [&](RecordKind kind, const std::string& id, std::int64_t second) {
+    journal += encode({.kind = kind,
+                       .boot_id = "boot",
+                       .at = scene.seen.now + std::chrono::seconds{second},
+                       .id = id,
+                       .cgroup = "/pods/" + id});
+  };
+  write(RecordKind::frozen, "young", 0);
+  write(RecordKind::frozen, "thawed", 1);
+  write(RecordKind::frozen, "old", 2);
+  write(RecordKind::thawed, "thawed", 3);
+  write(RecordKind::frozen, "unlisted", 4);
+
+  std::string found;
+  for (const JournalRecord& record : recover(journal, "boot", scene.seen).frozen) {
+    found += record.id + " " + record.cgroup + ", ";
+  }
+
+  EXPECT_EQ(found, "old /pods/old, young /pods/young, unlisted /pods/unlisted, ");
+}
+
 }  // namespace
 }  // namespace sluice::node_agent
