@@ -51,7 +51,7 @@ class Births : public ::testing::TestWithParam<Hierarchy> {
   }
 
   void put_processes(const std::string& group, const std::string& pids) const {
-    tree.put(tree.memory_directory(group) + "/cgroup.procs", pids);
+    tree.set_processes(group, pids);
   }
 
   void name(int pid, const std::string& comm) const {
