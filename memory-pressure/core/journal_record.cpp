@@ -2,8 +2,8 @@
 
 #include "common/values/whole_number.h"
 
+#include "memory-pressure/core/record_line.h"
 #include <array>
-#include <cstdio>
 #include <optional>
 
 namespace sluice::node_agent {
@@ -11,57 +11,6 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kKinds{"throttle", "drop",   "sacrifice",
                                                  "frozen",   "thawed", "lease"};
-constexpr std::size_t kChecksumDigits = 8;
-
-/// CRC-32 (IEEE 802.3), bit by bit: lines are short and few.
-std::uint32_t checksum(std::string_view text) {
-  constexpr std::uint32_t kPolynomial = 0xEDB88320U;
-  std::uint32_t crc = 0xFFFFFFFFU;
-  for (const char c : text) {
-    crc ^= static_cast<unsigned char>(c);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? kPolynomial : 0U);
-  }
-  return ~crc;
-}
-
-std::string hex(std::uint32_t value) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "%08x", value);
-  return text.data();
-}
-
-bool is_plain(char c) {
-  return c > ' ' && c < 0x7f && c != '%';
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (is_plain(c)) {
-      out += c;
-      continue;
-    }
-    std::array<char, 8> code{};
-    std::snprintf(code.data(), code.size(), "%%%02x", static_cast<unsigned char>(c));
-    out += code.data();
-  }
-  return out;
-}
-
-std::optional<std::string> unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const auto code = hex_number<std::uint8_t>(text.substr(i + 1, 2));
-    if (!code || i + 2 >= text.size()) return std::nullopt;
-    out += static_cast<char>(*code);
-    i += 2;
-  }
-  return out;
-}
 
 std::int64_t milliseconds(TimePoint at) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
@@ -111,13 +60,6 @@ Problem broken(std::string what) {
                  "it is skipped; the file is rewritten at start"};
 }
 
-std::string_view next_word(std::string_view& rest) {
-  const std::size_t end = std::min(rest.find(' '), rest.size());
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return word;
-}
-
 }  // namespace
 
 std::string encode(const JournalRecord& record) {
@@ -134,17 +76,13 @@ std::string encode(const JournalRecord& record) {
   body += " step=" + std::to_string(record.ladder_step);
   if (!record.cgroup.empty()) body += " cg=" + escaped(record.cgroup);
   body += " why=" + escaped(why);
-  return hex(checksum(body)) + ' ' + body + '\n';
+  return record_line(body);
 }
 
 Result<JournalRecord, Problem> decode(std::string_view line) {
-  if (line.ends_with('\n')) line.remove_suffix(1);
-  if (line.size() > kJournalLineMax) return broken("is too long");
-  if (line.size() < kChecksumDigits + 1 || line[kChecksumDigits] != ' ') {
-    return broken("has no checksum");
-  }
-  std::string_view rest = line.substr(kChecksumDigits + 1);
-  if (line.substr(0, kChecksumDigits) != hex(checksum(rest))) return broken("has a wrong checksum");
+  const auto body = body_of(line);
+  if (!body) return broken(body.error().what);
+  std::string_view rest = *body;
 
   JournalRecord record;
   const std::string_view kind = next_word(rest);

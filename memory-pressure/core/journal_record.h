@@ -39,7 +39,6 @@ struct JournalRecord {
 inline constexpr std::size_t kWhyMax = 256;
 /// Who has a longer path is not frozen: its record would not fit its line.
 inline constexpr std::size_t kCgroupMax = 1024;
-inline constexpr std::size_t kJournalLineMax = 4096;
 
 /// One line of printable ASCII with its newline: `<checksum> kind key=value ...`.
 [[nodiscard]] std::string encode(const JournalRecord& record);

@@ -1,5 +1,6 @@
 #include "memory-pressure/core/sacrifices.h"
 
+#include "memory-pressure/core/turn_order.h"
 #include <algorithm>
 #include <tuple>
 
@@ -19,10 +20,6 @@ bool may_be_sacrificed(const Resident& resident) {
 double worth(const Resident& resident, TimePoint now) {
   return static_cast<double>(resident.seen.working_set.value_or(0)) /
          std::max(1.0, to_seconds(age(resident, now)));
-}
-
-int class_rank(const Container& container) {
-  return is_batch(container) ? 0 : static_cast<int>(container.qos);
 }
 
 /// Whether the kernel is about to choose a victim itself, and would take the one with the most work

@@ -6,19 +6,6 @@
 namespace sluice::node_agent {
 namespace {
 
-int class_rank(const Container& container) {
-  if (is_batch(container)) return 0;
-  switch (container.qos) {
-    case QosClass::best_effort:
-      return 0;
-    case QosClass::burstable:
-      return 1;
-    case QosClass::guaranteed:
-      return 2;
-  }
-  return 2;
-}
-
 /// Ascending: the smaller key is throttled first.
 std::int64_t restriction_key(const Resident& resident, const Situation& situation,
                              const PolicySettings& settings) {
@@ -48,6 +35,19 @@ bool may_be_restricted(const Resident& resident, const Situation& situation,
 }
 
 }  // namespace
+
+int class_rank(const Container& container) {
+  if (is_batch(container)) return 0;
+  switch (container.qos) {
+    case QosClass::best_effort:
+      return 0;
+    case QosClass::burstable:
+      return 1;
+    case QosClass::guaranteed:
+      return 2;
+  }
+  return 2;
+}
 
 std::vector<Resident*> order_of_restriction(Residents& residents, const Situation& situation,
                                             const PolicySettings& settings) {

@@ -6,6 +6,9 @@
 
 namespace sluice::node_agent {
 
+/// The lower is throttled, and in the end lost, before the higher.
+[[nodiscard]] int class_rank(const Container& container);
+
 /// Containers that may be throttled now, in order: leaks, then by class, then by the settings, last
 /// by id. Unknown use goes last in its class (memory-pressure.md 5.2, 5.3; rows 43, 44b).
 [[nodiscard]] std::vector<Resident*> order_of_restriction(Residents& residents,

@@ -58,6 +58,7 @@ TEST(JournalRecord, LongestLineCanBeReadAgain) {
   JournalRecord record = example();
   record.id = std::string(256, 'x');
   record.pod_uid = std::string(256, '\n');
+  record.cgroup = std::string(kCgroupMax, ' ');
   record.why = std::string(10'000, ' ');
   const auto read = decode(encode(record));
   ASSERT_TRUE(read.has_value());
