@@ -136,6 +136,7 @@ Result<std::vector<Container>> read_containers(std::string_view bytes) {
                           .sandbox = each.pod_sandbox_id(),
                           .name = each.metadata().name(),
                           .attempt = each.metadata().attempt(),
+                          .image = each.image_ref(),
                           .state = state(each.state()),
                           .created_ns = each.created_at(),
                           .labels = marks(each.labels()),
@@ -149,11 +150,16 @@ Result<ContainerStatus> read_status(std::string_view bytes) {
   if (!message) return message.error();
   const wire::ContainerStatus& from = message->status();
   ContainerStatus status{.id = from.id(),
+                         .name = from.metadata().name(),
+                         .attempt = from.metadata().attempt(),
+                         .image = from.image_ref(),
                          .state = state(from.state()),
                          .started_ns = from.started_at(),
                          .exit_code = from.exit_code(),
                          .reason = from.reason(),
                          .resources = std::nullopt,
+                         .labels = marks(from.labels()),
+                         .annotations = marks(from.annotations()),
                          .info = {}};
   if (from.resources().has_linux()) status.resources = resources(from.resources().linux());
   const auto info = message->info().find("info");

@@ -88,7 +88,9 @@ bool BirthWatch::start(Born born) {
   const int descriptor = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (descriptor < 0) return false;
   events_.assign(descriptor);
+  arriving_ = true;
   watch(mount_.top, 0);
+  arriving_ = false;
   wait();
   return true;
 }
@@ -101,7 +103,10 @@ void BirthWatch::stop() {
 }
 
 void BirthWatch::cover(const std::string& group) {
-  if (events_.is_open() && group != mount_.top) watch(group, 1);
+  if (!events_.is_open() || group == mount_.top) return;
+  arriving_ = true;
+  watch(group, 1);
+  arriving_ = false;
 }
 
 void BirthWatch::cover_siblings(const std::string& container) {
@@ -153,7 +158,10 @@ void BirthWatch::found(const Watched& where, const std::string& name) {
   if (embryos_.size() >= options_.embryos_max) {
     return say_full("containers about to start", options_.embryos_max);
   }
-  embryos_[id].group = group;
+  Embryo& embryo = embryos_[id];
+  embryo.group = group;
+  embryo.old = arriving_;
+  embryo.looked = clock_.now();
   look_later();
 }
 
@@ -233,15 +241,20 @@ void BirthWatch::look_later() {
 }
 
 void BirthWatch::look() {
+  const TimePoint now = clock_.now();
   std::vector<Birth> births;
   for (auto at = embryos_.begin(); at != embryos_.end();) {
-    const Stage reached = stage(at->second);
-    if (reached == Stage::begun) {
+    Embryo& embryo = at->second;
+    const Stage reached = stage(embryo);
+    if (reached == Stage::begun && !embryo.old) {
       births.push_back({.id = at->first,
-                        .pid = at->second.pid,
-                        .group = at->second.group,
-                        .seen = clock_.now()});
+                        .pid = embryo.pid,
+                        .group = embryo.group,
+                        .seen = clock_.now(),
+                        .after = embryo.looked});
     }
+    embryo.old = false;
+    embryo.looked = now;
     at = reached == Stage::before ? std::next(at) : embryos_.erase(at);
   }
   if (!embryos_.empty()) look_later();

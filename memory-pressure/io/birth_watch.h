@@ -27,6 +27,7 @@ struct Birth {
   pid_t pid = 0;
   std::string group;  ///< its path in the hierarchy that accounts memory
   TimePoint seen;     ///< when the program was seen
+  TimePoint after;    ///< it had not begun by then
 };
 
 /// Sees containers begin, without the runtime: inotify reports new control groups, and the
@@ -50,8 +51,9 @@ class BirthWatch {
   BirthWatch(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
              CgroupMount mount, Options options);
 
-  /// From now on `born` runs for containers in the kubelet's groups and in those of cover(). Also
-  /// for those that run already. False: the kernel has no watch for us.
+  /// From now on `born` runs for containers that begin in the kubelet's groups and in those of
+  /// cover(); after the kernel has lost events also for some that it was told of before. False: the
+  /// kernel has no watch for us.
   bool start(Born born);
 
   /// Also watches `group`, and the groups in it.
@@ -76,8 +78,10 @@ class BirthWatch {
 
   struct Embryo {
     std::string group;
-    pid_t pid = 0;    // the newest of its processes; 0: none yet
-    KernelFile name;  // of that process
+    bool old = false;    // it was there before us: perhaps with its program
+    pid_t pid = 0;       // the newest of its processes; 0: none yet
+    KernelFile name;     // of that process
+    TimePoint looked{};  // when it had no program yet
   };
 
   enum class Stage : unsigned char { before, begun, over };
@@ -107,6 +111,7 @@ class BirthWatch {
   std::map<std::string, Embryo> embryos_;   // by container
   bool looking_ = false;
   bool full_ = false;
+  bool arriving_ = false;  // what is found now was there before
   std::string buffer_;
   Lifetime alive_;
 };

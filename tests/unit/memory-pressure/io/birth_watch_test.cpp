@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -169,6 +170,20 @@ TEST_P(Births, TwelveOfOneLookAreToldTogether) {
   EXPECT_LE(rounds, 2);
 }
 
+TEST_P(Births, OneThatRanBeforeIsNoBirthAndOneThatWasAboutToIs) {
+  begin("/kubepods/pod1/" + id_of(1), 41);
+  name(41, "job");
+  begin("/kubepods/pod1/" + id_of(2), 42);
+  start();
+  ASSERT_TRUE(until([&] { return watch->embryos() == 1; }));
+
+  name(42, "job");
+
+  ASSERT_TRUE(until_born(1));
+  EXPECT_EQ(born, std::vector<std::string>{id_of(2)});
+  EXPECT_LE(last.after, last.seen);
+}
+
 TEST_P(Births, NamesOfSystemdsDriverAreKnown) {
   start();
   begin("/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id_of(1) + ".scope", 41);
@@ -222,23 +237,6 @@ TEST_P(Births, WhatAContainerMakesInItsOwnGroupIsItsOwnAffair) {
   EXPECT_EQ(watch->directories(), directories);
 }
 
-TEST_P(Births, AnOverflowOfTheKernelsQueueLosesNone) {
-  make("/kubepods");
-  start();
-  std::string text;
-  std::ifstream{"/proc/sys/fs/inotify/max_queued_events"} >> text;
-  const int most = std::stoi(text);
-  for (int each = 0; each < most / 2 + 1; ++each) {
-    std::filesystem::create_directory(directory("/kubepods/x"));
-    std::filesystem::remove(directory("/kubepods/x"));
-  }
-
-  begin("/kubepods/pod1/" + id_of(1), 41);
-  name(41, "job");
-
-  EXPECT_TRUE(until_born(1));
-}
-
 TEST_P(Births, DirectoriesAndEmbryosHaveALimit) {
   start({.directories_max = 2, .embryos_max = 1});
   begin("/kubepods/" + id_of(1), 41);
@@ -264,6 +262,34 @@ INSTANTIATE_TEST_SUITE_P(EachHierarchy, Births, ::testing::Values(Hierarchy::v1,
                          [](const auto& each) {
                            return each.param == Hierarchy::v1 ? "v1" : "v2";
                          });
+
+// In memory, since it takes as many events as the kernel keeps.
+TEST(BirthsOverflow, AnOverflowOfTheKernelsQueueLosesNone) {
+  std::string root = "/dev/shm/sluice-births-XXXXXX";
+  ASSERT_NE(::mkdtemp(root.data()), nullptr);
+  std::filesystem::create_directories(root + "/kubepods/pod1");
+  boost::asio::io_context io{1};
+  const Clock clock;
+  log::Logger log{"node-agent"};
+  log.set_least(log::Severity::error);
+  BirthWatch watch{io, clock, log, {.point = root}, {.root = root}};
+  std::size_t born = 0;
+  ASSERT_TRUE(watch.start([&](const std::vector<Birth>& births) { born += births.size(); }));
+  std::string most;
+  std::ifstream{"/proc/sys/fs/inotify/max_queued_events"} >> most;
+  for (int each = 0; each <= std::stoi(most); ++each) {
+    std::filesystem::create_directory(root + "/kubepods/x");
+    std::filesystem::remove(root + "/kubepods/x");
+  }
+
+  std::filesystem::create_directories(root + "/kubepods/pod1/" + id_of(1));
+  std::filesystem::create_directories(root + "/proc/41");
+  std::ofstream{root + "/kubepods/pod1/" + id_of(1) + "/cgroup.procs"} << "41\n";
+  std::ofstream{root + "/proc/41/comm"} << "job\n";
+
+  EXPECT_TRUE(run_until(io, [&] { return born == 1; }));
+  std::filesystem::remove_all(root);
+}
 
 TEST(BirthNames, AGroupIsAContainersByItsId) {
   const std::string id = id_of(7);

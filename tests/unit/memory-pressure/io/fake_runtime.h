@@ -21,7 +21,8 @@ struct FakeContainer {
   std::map<std::string, std::string> labels{};       ///< of its pod
   int pid = 0;                                       ///< 0: the runtime does not report it
   bool running = true;
-  bool ready = true;  ///< its sandbox
+  bool created = false;  ///< its status and no list has it: it is being started
+  bool ready = true;     ///< its sandbox
   bool has_sandbox = true;
   int exit_code = 0;
   std::string reason{};
@@ -48,6 +49,9 @@ class FakeRuntime {
   void run(const std::string& id, FakeContainer container, const FixtureTree::Memory& memory);
   void end(const std::string& id, int exit_code, const std::string& reason);
   void end_sandbox(const std::string& id);
+
+  /// Its start has ended.
+  void started(const std::string& id);
 
   /// No longer lists its sandbox.
   void forget_sandbox(const std::string& id);
