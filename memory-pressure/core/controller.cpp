@@ -12,6 +12,18 @@ constexpr double kRoomBelow = 0.60;  // of capacity
 
 }  // namespace
 
+std::unique_ptr<Policy> make_rule(const PolicySettings& settings) {
+  switch (settings.policy) {
+    case PolicyKind::foresight:
+      return make_foresight(settings);
+    case PolicyKind::headroom:
+      return make_headroom(settings);
+    case PolicyKind::off:
+      break;
+  }
+  return nullptr;
+}
+
 MemoryController::MemoryController(const Options& options)
     : settings_{options.policy},
       boot_id_{options.boot_id},
@@ -84,7 +96,8 @@ Duration MemoryController::soonest_sample() const {
 }
 
 bool MemoryController::is_tight() const {
-  return !seen_.memory || !decision_.throttled.empty() || is_used_beyond(settings_.lower);
+  return !seen_.memory || decision_.dense || !decision_.throttled.empty() ||
+         is_used_beyond(settings_.lower);
 }
 
 bool MemoryController::is_hurried() const {

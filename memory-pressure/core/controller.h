@@ -2,6 +2,7 @@
 
 #include "memory-pressure/core/action.h"
 #include "memory-pressure/core/evictions.h"
+#include "memory-pressure/core/foresight_policy.h"
 #include "memory-pressure/core/headroom_policy.h"
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/core/policy.h"
@@ -17,6 +18,9 @@
 
 namespace sluice::node_agent {
 
+/// MakePolicy of the rule that the settings name; null when it is off.
+[[nodiscard]] std::unique_ptr<Policy> make_rule(const PolicySettings& settings);
+
 /// The memory rules of one node (memory-pressure.md 5): policy, start gate and reconciler with what
 /// they keep. An observation goes in, a decision and the actions that follow come out; the
 /// answers of calls go in. The node agent, `sluice up` and the simulated node differ in how they
@@ -28,7 +32,7 @@ class MemoryController {
     std::string boot_id{};
     bool dry_run = false;
     bool strays = true;  ///< also gives back throttles that no record of an intact journal explains
-    MakePolicy make_policy = make_headroom;
+    MakePolicy make_policy = make_rule;
   };
 
   explicit MemoryController(const Options& options);

@@ -5,9 +5,6 @@
 namespace sluice::node_agent {
 namespace {
 
-/// A gap longer than this means that the agent was paused; nothing was observed meanwhile.
-constexpr Duration kTickMax = std::chrono::seconds{5};
-
 Pressure pressure_of(const Situation& situation, const Decision& decision) {
   const bool deepest = std::any_of(decision.throttled.begin(), decision.throttled.end(),
                                    [](const Throttle& one) { return one.ladder_step >= 4; });
@@ -20,7 +17,7 @@ Pressure pressure_of(const Situation& situation, const Decision& decision) {
 
 HeadroomPolicy::HeadroomPolicy(const PolicySettings& settings)
     : settings_(settings),
-      time_(kTickMax),
+      time_(kLookGapMax),
       threshold_(settings),
       residents_(settings),
       pauses_(settings),
@@ -30,12 +27,14 @@ HeadroomPolicy::HeadroomPolicy(const PolicySettings& settings)
 Decision HeadroomPolicy::decide(const Observation& seen) {
   const TimePoint now = time_.advance(seen.now);
   if (seen.runtime_answers) residents_.update(seen, now);
-  const auto memory = memory_of(seen);
+  const auto memory = memory_.take(seen.memory);
   if (!memory || !seen.runtime_answers) return stand_still(seen);
 
   threshold_.update(*memory, residents_.growth(), seen.evicted, now);
   upper_ = threshold_.upper();
   Situation situation = assess(*memory, residents_, threshold_, settings_, now);
+  situation.spared = spared_;
+  judge(situation, settings_);
   if (first_ && !situation.trouble) {
     for (auto& [id, resident] : residents_.all()) resident.pause.reset();
   }
@@ -57,18 +56,6 @@ Decision HeadroomPolicy::decide(const Observation& seen) {
   decision.why = in_words(situation);
   ask_for_reclaim(situation, decision);
   return decision;
-}
-
-std::optional<NodeMemory> HeadroomPolicy::memory_of(const Observation& seen) {
-  if (seen.memory) {
-    last_memory_ = seen.memory;
-    missed_memory_ = false;
-    return seen.memory;
-  }
-  // One failed read is bridged with the value before it, a second is blindness.
-  if (missed_memory_) return std::nullopt;
-  missed_memory_ = true;
-  return last_memory_;
 }
 
 Decision HeadroomPolicy::stand_still(const Observation& seen) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "memory-pressure/core/bridged_memory.h"
 #include "memory-pressure/core/own_time.h"
 #include "memory-pressure/core/pauses.h"
 #include "memory-pressure/core/policy.h"
@@ -20,8 +21,10 @@ class HeadroomPolicy final : public Policy {
 
   [[nodiscard]] Decision decide(const Observation& seen) override;
 
+  /// Whether others can still be held in place of these: until then none is restricted further.
+  void spare(bool spared) { spared_ = spared; }
+
  private:
-  [[nodiscard]] std::optional<NodeMemory> memory_of(const Observation& seen);
   [[nodiscard]] Decision stand_still(const Observation& seen);
   [[nodiscard]] bool is_empty() const;
   void admit(const Situation& situation, Decision& decision) const;
@@ -34,8 +37,8 @@ class HeadroomPolicy final : public Policy {
   Residents residents_;
   Pauses pauses_;
   Sacrifices sacrifices_;
-  std::optional<NodeMemory> last_memory_;
-  bool missed_memory_ = false;  ///< by one observation already
+  BridgedMemory memory_;
+  bool spared_ = false;
   bool first_ = true;
   double upper_ = 0;
   std::optional<TimePoint> reclaimed_at_;

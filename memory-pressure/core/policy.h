@@ -13,6 +13,10 @@
 
 namespace sluice::node_agent {
 
+/// A gap between two looks that is longer than this means that the agent was paused; nothing was
+/// observed meanwhile.
+inline constexpr Duration kLookGapMax = std::chrono::seconds{5};
+
 /// `admit_bytes` of a node whose start gate is not in use.
 inline constexpr std::int64_t kAdmitAnything = std::numeric_limits<std::int64_t>::max();
 
@@ -44,7 +48,7 @@ struct Throttle {
 /// A container to be ended, so that the others can finish.
 struct Sacrifice {
   std::string id{};
-  Duration grace{};  ///< after its quota was lifted
+  Duration grace{};  ///< from SIGTERM to SIGKILL
   std::string why{};
 };
 
@@ -57,6 +61,7 @@ struct Decision {
   std::int64_t admit_bytes = 0;        ///< largest claim that may start now; 0: the gate is shut
   std::int64_t room_bytes = 0;         ///< of all that may start now together
   bool empty = false;                  ///< nothing runs: one may start whatever it claims
+  bool dense = false;                  ///< the next looks shall follow soon
   bool retire_idle = false;            ///< ladder step 0: idle replicas should go first
   std::vector<std::string> reclaim;    ///< ladder step 1: containers whose cold page cache can go
   double upper = 0;                    ///< the threshold in force, as a share of capacity

@@ -70,7 +70,7 @@ std::optional<Sacrifice> Sacrifices::choose(Residents& residents, const Situatio
   victim_ = cheapest->seen.id;
   last_ = situation.now;
   return Sacrifice{.id = victim_,
-                   .grace = settings_.sacrifice_grace,
+                   .grace = situation.critical ? Duration::zero() : settings_.sacrifice_grace,
                    .why = "all containers are throttled to the limit: " + in_words(situation)};
 }
 

@@ -8,10 +8,16 @@
 namespace sluice::node_agent {
 namespace {
 
-constexpr std::array<std::pair<PolicyKind, std::string_view>, 2> kPolicies{
-    {{PolicyKind::headroom, "headroom"}, {PolicyKind::off, "off"}}};
+constexpr std::array<std::pair<PolicyKind, std::string_view>, 3> kPolicies{
+    {{PolicyKind::foresight, "foresight"},
+     {PolicyKind::headroom, "headroom"},
+     {PolicyKind::off, "off"}}};
+constexpr std::array<std::pair<HoldBy, std::string_view>, 2> kHolds{
+    {{HoldBy::freezer, "freezer"}, {HoldBy::quota, "quota"}}};
 constexpr std::array<std::pair<Order, std::string_view>, 3> kOrders{
     {{Order::age, "age"}, {Order::usage, "usage"}, {Order::growth, "growth"}}};
+
+constexpr double kFactorMax = 10;
 
 std::string text(double value) {
   std::array<char, 32> buffer{};
@@ -49,12 +55,20 @@ std::optional<Problem> check_amounts(const PolicySettings& settings) {
   if (settings.quota_millicores < kQuotaMillicoresMin ||
       settings.quota_millicores > kQuotaMillicoresMax) {
     return Problem{"--quota " + std::to_string(settings.quota_millicores) + "m is out of range",
-                   "give " + std::to_string(kQuotaMillicoresMin) + "m (the kernel's minimum) to " +
+                   "give " + std::to_string(kQuotaMillicoresMin) + "m to " +
                        std::to_string(kQuotaMillicoresMax) + "m"};
   }
   if (!(settings.overcommit_factor > 0) || !(settings.overcommit_factor <= 1)) {
     return Problem{"--overcommit-factor " + text(settings.overcommit_factor) + " is out of range",
                    "give a number above 0 and up to 1; 1 reserves for all possible growth"};
+  }
+  if (!between(settings.confidence, 0, kFactorMax)) {
+    return Problem{"--confidence " + text(settings.confidence) + " is out of range",
+                   "give 0 to 10 standard deviations; 2.5 to 3 are usual"};
+  }
+  if (!between(settings.brake, 0, kFactorMax)) {
+    return Problem{"--brake " + text(settings.brake) + " is out of range",
+                   "give 0 to 10 times the growth of one reaction"};
   }
   if (settings.reserve < 0) {
     return Problem{"--reserve " + std::to_string(settings.reserve) + " is negative",
@@ -73,6 +87,10 @@ std::optional<Problem> check(const PolicySettings& settings) {
         "--escalate-after " + text(to_seconds(settings.escalate_after)) + "s leaves no time to act",
         "give at least one allocate and free phase of the workload"};
   }
+  if (settings.sight < Duration::zero() || settings.sight > std::chrono::seconds{60}) {
+    return Problem{"--sight " + text(to_seconds(settings.sight)) + "s is out of range",
+                   "give 0s (by samples only) to 60s"};
+  }
   if (settings.sample < std::chrono::milliseconds{10} ||
       settings.sample > std::chrono::seconds{60}) {
     return Problem{"--sample " + text(to_seconds(settings.sample)) + "s is out of range",
@@ -88,6 +106,13 @@ std::optional<PolicyKind> policy_named(std::string_view wanted) {
   return std::nullopt;
 }
 
+std::optional<HoldBy> hold_named(std::string_view wanted) {
+  for (const auto& [hold, text] : kHolds) {
+    if (text == wanted) return hold;
+  }
+  return std::nullopt;
+}
+
 std::optional<Order> order_named(std::string_view wanted) {
   for (const auto& [order, text] : kOrders) {
     if (text == wanted) return order;
@@ -97,6 +122,10 @@ std::optional<Order> order_named(std::string_view wanted) {
 
 std::string_view name(PolicyKind kind) {
   return kPolicies[static_cast<std::size_t>(kind)].second;
+}
+
+std::string_view name(HoldBy hold) {
+  return kHolds[static_cast<std::size_t>(hold)].second;
 }
 
 std::string_view name(Order order) {

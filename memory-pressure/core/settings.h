@@ -9,7 +9,7 @@
 
 namespace sluice::node_agent {
 
-enum class PolicyKind : std::uint8_t { headroom, off };
+enum class PolicyKind : std::uint8_t { foresight, headroom, off };
 
 /// How a batch container is held: by the freezer, which lets nothing through, or by a quota.
 enum class HoldBy : std::uint8_t { freezer, quota };
@@ -21,7 +21,7 @@ enum class Order : std::uint8_t { age, usage, growth };
 /// Settings of a policy (memory-pressure.md 11.2 and the numbers of 5). Shares are of the
 /// node's capacity, sizes bytes.
 struct PolicySettings {
-  PolicyKind policy = PolicyKind::headroom;
+  PolicyKind policy = PolicyKind::foresight;
   double upper = 0.90;     ///< U: act above it, strictly
   double lower = 0.84;     ///< L: pressure is over below it, strictly
   std::uint32_t step = 1;  ///< R: containers per step that usage calls for
@@ -34,7 +34,9 @@ struct PolicySettings {
   Order order = Order::age;
   HoldBy hold = HoldBy::freezer;
   Duration sight = std::chrono::milliseconds{10};  ///< a birth is seen within; 0: by samples only
-  double confidence = 2.5;  ///< z: deviations of the expected use that are kept free
+  double confidence = 2.5;       ///< z: deviations of the expected use that are kept free
+  double stranger_growth = 0.8;  ///< a: share of its limit that one of unknown kin will reach
+  Duration kin_known_after = std::chrono::seconds{20};  ///< K: of watching all of them together
   double brake = 1;   ///< r: how often the growth of one reaction must be free, or runners are held
   bool gate = true;   ///< false: starts are never refused
   bool pause = true;  ///< false: no container is throttled or stopped
@@ -62,8 +64,9 @@ struct PolicySettings {
   Duration sacrifice_grace = std::chrono::seconds{2};       ///< between SIGTERM and SIGKILL
 };
 
-/// The smallest quota that can be configured: the kernel takes no less than 1000 us per 100 ms.
-inline constexpr std::int64_t kQuotaMillicoresMin = 10;
+/// The smallest quota that can be configured: the kernel takes no less than 1000 us per period, of
+/// which the longest is 1 s.
+inline constexpr std::int64_t kQuotaMillicoresMin = 1;
 inline constexpr std::int64_t kQuotaMillicoresMax = 1000;
 
 /// The first setting that cannot be, with the values that contradict each other (rows 3 and 4 of
@@ -71,8 +74,10 @@ inline constexpr std::int64_t kQuotaMillicoresMax = 1000;
 [[nodiscard]] std::optional<Problem> check(const PolicySettings& settings);
 
 [[nodiscard]] std::optional<PolicyKind> policy_named(std::string_view name);
+[[nodiscard]] std::optional<HoldBy> hold_named(std::string_view name);
 [[nodiscard]] std::optional<Order> order_named(std::string_view name);
 [[nodiscard]] std::string_view name(PolicyKind kind);
+[[nodiscard]] std::string_view name(HoldBy hold);
 [[nodiscard]] std::string_view name(Order order);
 
 }  // namespace sluice::node_agent

@@ -32,7 +32,7 @@ void judge(Situation& situation, const PolicySettings& settings) {
   situation.over = situation.usage > situation.upper;
   situation.critical = situation.usage > settings.critical;
   const bool unsafe = !situation.safe && situation.usage > settings.concern;
-  situation.trouble = unsafe || situation.over || situation.stalling;
+  situation.trouble = !situation.spared && (unsafe || situation.over || situation.stalling);
 }
 
 std::string in_words(const Situation& situation) {

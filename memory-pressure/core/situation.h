@@ -21,6 +21,7 @@ struct Situation {
   bool over = false;  ///< usage > upper
   bool stalling = false;
   bool critical = false;  ///< the emergency path
+  bool spared = false;    ///< others are held first
 
   /// Whether a container has to be slowed down.
   bool trouble = false;

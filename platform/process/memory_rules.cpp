@@ -24,7 +24,8 @@ QosClass class_of(const ReplicaSeen& replica) {
 }  // namespace
 
 MemoryRules::MemoryRules(bool can_throttle)
-    : settings_{.pause = can_throttle}, controller_{{.policy = settings_}} {}
+    : settings_{.policy = node_agent::PolicyKind::headroom, .pause = can_throttle},
+      controller_{{.policy = settings_}} {}
 
 std::vector<node_agent::Action> MemoryRules::look(
     const std::optional<node_agent::NodeMemory>& memory, const std::vector<ReplicaSeen>& replicas,

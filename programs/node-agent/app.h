@@ -91,6 +91,6 @@ class App {
 
 /// Runs with the configuration; returns the exit code. 78: a wrong setting. `make_policy`:
 /// another only for comparisons.
-[[nodiscard]] int run(Config config, MakePolicy make_policy = make_headroom);
+[[nodiscard]] int run(Config config, MakePolicy make_policy = make_rule);
 
 }  // namespace sluice::node_agent

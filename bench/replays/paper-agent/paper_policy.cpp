@@ -11,8 +11,6 @@
 namespace sluice::node_agent {
 namespace {
 
-constexpr Duration kTickMax = std::chrono::seconds{5};
-
 double usage_of(const NodeMemory& memory) {
   return memory.capacity > 0
              ? static_cast<double>(memory.used) / static_cast<double>(memory.capacity)
@@ -46,7 +44,8 @@ std::vector<const Container*> candidates(const Observation& seen,
 
 }  // namespace
 
-PaperPolicy::PaperPolicy(const PolicySettings& settings) : settings_(settings), time_(kTickMax) {}
+PaperPolicy::PaperPolicy(const PolicySettings& settings)
+    : settings_(settings), time_(kLookGapMax) {}
 
 Decision PaperPolicy::decide(const Observation& seen) {
   const TimePoint now = time_.advance(seen.now);

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 PolicySettings settings() {
   PolicySettings settings;
+  settings.policy = PolicyKind::headroom;
   settings.reserve = 0;
   return settings;
 }
@@ -81,6 +82,15 @@ TEST(MemoryController, SwitchedOffItReleasesAtOnceAndThrottlesNothingUntilItIsOn
   for (int i = 0; i < 100; ++i)
     (void)obey(controller, scene, controller.observe(scene.after(250).seen));
   EXPECT_EQ(controller.held().size(), 1U);
+}
+
+// The group of an ended container lives on until it is removed, with next to nothing in use.
+TEST(MemoryController, WhoHasNoProcessLeftIsNoContainer) {
+  Scene scene = pressed();
+  scene["b"].processes = 0;
+  MemoryController controller{{.policy = settings()}};
+  EXPECT_EQ(sent(controller.observe(scene.seen)), "");
+  EXPECT_EQ(controller.seen().containers.size(), 1U);
 }
 
 TEST(MemoryController, PolicyOffDoesNothingAndReportsHowFullTheNodeIs) {

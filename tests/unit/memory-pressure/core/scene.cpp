@@ -59,7 +59,8 @@ std::string throttled(const Decision& decision) {
   std::string text;
   for (const Throttle& one : decision.throttled) {
     if (!text.empty()) text += ' ';
-    text += one.id + ':' + std::to_string(std::lround(std::floor(millicores(one.quota)))) + 'm';
+    const auto quota = std::lround(std::floor(millicores(one.quota)));
+    text += one.id + ':' + (one.freeze ? "frozen" : std::to_string(quota) + 'm');
   }
   return text;
 }

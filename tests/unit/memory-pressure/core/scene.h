@@ -40,7 +40,7 @@ class Scene {
 /// (`any` without a gate).
 [[nodiscard]] std::string shown(const Decision& decision);
 
-/// The throttled alone, `a:100m b:25m`.
+/// The throttled alone, `a:100m b:frozen`.
 [[nodiscard]] std::string throttled(const Decision& decision);
 
 }  // namespace sluice::node_agent

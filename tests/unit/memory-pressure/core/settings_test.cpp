@@ -44,21 +44,26 @@ TEST(PolicySettings, EachNumberOutOfRangeIsRefusedByName) {
   EXPECT_TRUE(refused("--step 0", [](auto& s) { s.step = 0; }));
   EXPECT_TRUE(refused("--escalate-after 0s", [](auto& s) { s.escalate_after = 0s; }));
   EXPECT_TRUE(refused("--escalate-after -1s", [](auto& s) { s.escalate_after = -1s; }));
-  EXPECT_TRUE(refused("--quota 9m", [](auto& s) { s.quota_millicores = 9; }));
+  EXPECT_TRUE(refused("--quota 0m", [](auto& s) { s.quota_millicores = 0; }));
   EXPECT_TRUE(refused("--quota 1001m", [](auto& s) { s.quota_millicores = 1001; }));
   EXPECT_TRUE(refused("--overcommit-factor 0", [](auto& s) { s.overcommit_factor = 0; }));
   EXPECT_TRUE(refused("--overcommit-factor 1.5", [](auto& s) { s.overcommit_factor = 1.5; }));
   EXPECT_TRUE(refused("--reserve -1", [](auto& s) { s.reserve = -1; }));
+  EXPECT_TRUE(refused("--confidence -1", [](auto& s) { s.confidence = -1; }));
+  EXPECT_TRUE(refused("--brake 11", [](auto& s) { s.brake = 11; }));
+  EXPECT_TRUE(refused("--sight -1s", [](auto& s) { s.sight = -1s; }));
   EXPECT_TRUE(refused("--sample 0.001s", [](auto& s) { s.sample = 1ms; }));
 }
 
 TEST(PolicySettings, NamesAreReadAsTheyAreWritten) {
-  for (const auto kind : {PolicyKind::headroom, PolicyKind::off}) {
+  for (const auto kind : {PolicyKind::foresight, PolicyKind::headroom, PolicyKind::off}) {
     EXPECT_EQ(policy_named(name(kind)), kind);
   }
   for (const auto order : {Order::age, Order::usage, Order::growth}) {
     EXPECT_EQ(order_named(name(order)), order);
   }
+  for (const auto hold : {HoldBy::freezer, HoldBy::quota}) EXPECT_EQ(hold_named(name(hold)), hold);
+  EXPECT_EQ(hold_named("pause"), std::nullopt);
   EXPECT_EQ(policy_named("best"), std::nullopt);
   EXPECT_EQ(order_named("size"), std::nullopt);
 }

@@ -29,7 +29,7 @@ TEST(AgentConfig, TheDefaultsAreTheReferences) {
 
   ASSERT_TRUE(config.has_value());
   EXPECT_EQ(config->task, Task::run);
-  EXPECT_EQ(config->policy.policy, PolicyKind::headroom);
+  EXPECT_EQ(config->policy.policy, PolicyKind::foresight);
   EXPECT_DOUBLE_EQ(config->policy.upper, 0.90);
   EXPECT_DOUBLE_EQ(config->policy.lower, 0.84);
   EXPECT_EQ(config->policy.quota_millicores, 25);

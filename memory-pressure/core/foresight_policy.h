@@ -1,0 +1,86 @@
+#pragma once
+
+#include "memory-pressure/core/bridged_memory.h"
+#include "memory-pressure/core/forecast.h"
+#include "memory-pressure/core/headroom_policy.h"
+#include "memory-pressure/core/members.h"
+#include "memory-pressure/core/own_time.h"
+#include "memory-pressure/core/policy.h"
+#include "memory-pressure/core/settings.h"
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::node_agent {
+
+/// The rule that decides before a container has memory: a batch container whose expected use does
+/// not fit is held from its birth, and let go, the oldest first, when it does. Running ones are
+/// held when what is free is nearly gone, the one that needs least never: it reaches what it
+/// claims, and frees. Containers that are not batch are throttled by their quota, as the headroom
+/// rule does, once no batch container is left to be held (memory-pressure.md 5).
+class ForesightPolicy final : public Policy {
+ public:
+  explicit ForesightPolicy(const PolicySettings& settings);
+
+  [[nodiscard]] Decision decide(const Observation& seen) override;
+
+  [[nodiscard]] std::string learned() const override { return members_.kin().text(); }
+
+  void learn(std::string_view lines) override { members_.kin().read(lines); }
+
+ private:
+  /// A member with what is foreseen of it.
+  struct Runner {
+    Member* member = nullptr;
+    Outlook outlook;
+  };
+
+  /// What one decision is made of.
+  struct Tick {
+    TimePoint now;
+    double cap = 0;   ///< bytes that may be used
+    double free = 0;  ///< of them
+    double edge = 0;  ///< bytes that may be gone before a hold governs
+    Forecast forecast{};
+    std::vector<Runner> running{};  ///< of a Job; the youngest first
+    std::vector<Runner> held{};
+  };
+
+  [[nodiscard]] Tick look(const NodeMemory& memory, Duration latency, TimePoint now);
+  [[nodiscard]] double grown_lately(std::int64_t used, Duration within, TimePoint now);
+  [[nodiscard]] bool fits(const Forecast& forecast, double cap) const;
+
+  void take_turns(Tick& tick);
+  void hold_what_does_not_fit(Tick& tick);
+  void brake(Tick& tick);
+  void let_go(Tick& tick);
+  [[nodiscard]] bool is_worth_a_try(const Tick& tick, const Runner& held) const;
+  void keep_one_running(Tick& tick);
+  void hold_unknown(const Tick& tick);
+  static void hold(Tick& tick, std::size_t at, std::string_view why);
+  static void release(Tick& tick, std::size_t at);
+
+  void list_held(Decision& decision) const;
+  void conclude(const Tick& tick, const NodeMemory& memory, Decision& decision) const;
+  void admit(const Tick& tick, Decision& decision) const;
+  [[nodiscard]] std::string in_words(const Tick& tick) const;
+
+  PolicySettings settings_;
+  OwnTime time_;
+  Members members_;
+  HeadroomPolicy others_;
+  std::deque<std::pair<TimePoint, std::int64_t>> used_;  // lately, in bytes
+  BridgedMemory memory_;
+  TimePoint decided_at_;
+  std::optional<TimePoint> turn_until_;
+};
+
+/// MakePolicy of this rule.
+[[nodiscard]] std::unique_ptr<Policy> make_foresight(const PolicySettings& settings);
+
+}  // namespace sluice::node_agent
