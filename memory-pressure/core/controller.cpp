@@ -28,7 +28,8 @@ MemoryController::MemoryController(const Options& options)
     : settings_{options.policy},
       boot_id_{options.boot_id},
       strays_{options.strays},
-      reconciler_{{.boot_id = options.boot_id, .dry_run = options.dry_run}} {
+      reconciler_{
+          {.boot_id = options.boot_id, .dry_run = options.dry_run, .lower = options.policy.lower}} {
   if (settings_.policy != PolicyKind::off) policy_ = options.make_policy(settings_);
 }
 
@@ -43,6 +44,10 @@ std::vector<Action> MemoryController::observe(Observation seen) {
   seen_ = std::move(seen);
   // The group of an ended container lives on until it is removed, with next to nothing in use.
   std::erase_if(seen_.containers, [](const Container& one) { return one.processes == 0U; });
+  seen_.update_latency = reconciler_.update_latency();
+  for (Container& one : seen_.containers) {
+    if (reconciler_.is_freezer_refused(one.id)) one.cgroup.clear();
+  }
   if (is_over()) evictions_.short_of_memory(seen_.now);
   seen_.evicted = std::exchange(evicted_, false);
   decision_ = on_ && policy_ ? policy_->decide(seen_) : look_on();
@@ -101,7 +106,8 @@ bool MemoryController::is_tight() const {
 }
 
 bool MemoryController::is_hurried() const {
-  if (!decision_.throttled.empty() || decision_.pressure == Pressure::critical) return true;
+  if (decision_.dense || !decision_.throttled.empty() || decision_.pressure == Pressure::critical)
+    return true;
   // A gate that is shut on a node that is half empty can wait a second for the next list.
   return is_used_beyond(decision_.pressure == Pressure::ok ? settings_.lower : kRoomBelow);
 }

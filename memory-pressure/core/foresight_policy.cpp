@@ -45,7 +45,8 @@ Decision ForesightPolicy::decide(const Observation& seen) {
     tick = look(*memory, seen.update_latency.value_or(settings_.update_latency), now);
     take_turns(tick);
     hold_what_does_not_fit(tick);
-    if (tick.free<tick.edge&& static_cast<double>(tick.forecast.room)> tick.free) {
+    const bool scarce = static_cast<double>(tick.forecast.room) > tick.free;
+    if (scarce && tick.free < tick.edge) {
       brake(tick);
     } else {
       let_go(tick);

@@ -57,7 +57,9 @@ struct Container {
   /// False: the runtime has not said yet what it is. Only `id`, `born`, `memory_limit`, `cgroup`
   /// and what the kernel counts are known.
   bool described = true;
-  std::string cgroup{};  ///< path of its control group; empty: it cannot be frozen
+  /// Path of its control group; empty: it can or must not be frozen, as one that the runtime shows
+  /// as paused, which another program froze.
+  std::string cgroup{};
   QosClass qos = QosClass::best_effort;
   Marks marks;
   std::int64_t memory_limit = 0;  ///< bytes; 0: none
@@ -72,7 +74,7 @@ struct Container {
 
   /// As the kernel has it; absent: not read yet or unreadable.
   std::optional<CpuQuota> quota;
-  std::optional<bool> frozen{};  ///< as the kernel shows it; absent: not read or unreadable
+  std::optional<bool> frozen{};  ///< or on its way there; absent: not read or unreadable
   std::optional<std::uint32_t> processes{};  ///< 0: it is over; absent: not counted
   std::int64_t pod_quota_us = -1;  ///< of the parent cgroup, at the same period; -1: no limit
   std::optional<bool> ready;       ///< absent: unknown

@@ -2,6 +2,8 @@
 
 #include "common/base/check.h"
 
+#include "memory-pressure/core/floors.h"
+#include "memory-pressure/core/ladder.h"
 #include <algorithm>
 
 namespace sluice::node_agent {
@@ -9,15 +11,20 @@ namespace {
 
 /// The most that one tick counts for: a leap of the clock must not end the wait for late effects.
 constexpr Duration kTickMax = std::chrono::seconds{1};
-/// Longer names cannot be written down in one line, and no runtime gives them.
-constexpr std::size_t kIdMax = 256;
-/// A victim whose quota cannot be lifted is stopped all the same.
-constexpr Duration kLiftWithin = std::chrono::seconds{1};
 /// Who is gone from the list for longer does not come back with what we gave it.
 constexpr Duration kMayReturn = std::chrono::seconds{60};
 constexpr std::size_t kGoneMax = 10'000;
 /// A victim that was stopped but is still listed holds up the next this long.
 constexpr Duration kGoneWithin = std::chrono::seconds{10};
+
+/// Beside the deepest quota of one that may not be frozen, where the kernel has it: a quota lets
+/// some memory through.
+std::int64_t memory_high(const Hold& hold) {
+  constexpr std::int64_t kSpare = std::int64_t{1} << 20;
+  const bool deepest = hold.ladder_step >= kStepDeepest && !is_batch(hold.container);
+  if (hold.releasing || !deepest || !hold.container.working_set) return 0;
+  return *hold.container.working_set + kSpare;
+}
 
 const Container* find(const Observation& seen, const std::string& id) {
   const auto found = std::find_if(seen.containers.begin(), seen.containers.end(),
@@ -28,12 +35,13 @@ const Container* find(const Observation& seen, const std::string& id) {
 }  // namespace
 
 Reconciler::Reconciler(ReconcilerSettings settings)
-    : settings_(std::move(settings)), time_(kTickMax), generation_(settings_.generation) {}
+    : settings_(std::move(settings)), time_(kTickMax), freezes_(settings_) {}
 
 void Reconciler::adopt(const Recovery& recovery, const Observation& seen) {
   if (settings_.dry_run) return;
   own_ = time_.advance(seen.now);
-  generation_ = std::max(generation_, recovery.generation);
+  numbers_.generation = std::max(numbers_.generation, recovery.generation);
+  freezes_.adopt(recovery, seen);
   const auto take = [&](const JournalRecord& record) {
     const Container* container = find(seen, record.id);
     if (!container) return;
@@ -60,6 +68,7 @@ void Reconciler::adopt(const Recovery& recovery, const Observation& seen) {
     }
   }
   for (const Stray& stray : recovery.strays) {
+    if (!stray.cgroup.empty()) continue;
     take({.id = stray.id, .original = stray.original});
     if (const auto found = holds_.find(stray.id); found != holds_.end()) {
       found->second.since = seen.now;
@@ -70,6 +79,7 @@ void Reconciler::adopt(const Recovery& recovery, const Observation& seen) {
 
 void Reconciler::forget() {
   holds_.clear();
+  freezes_.forget();
   gone_.clear();
   victim_.reset();
   backoff_ = {};
@@ -89,17 +99,19 @@ std::vector<Action> Reconciler::tick(const Decision& wanted, const Observation& 
                       .quota = throttle.quota,
                       .since = seen.now,
                       .ladder_step = throttle.ladder_step,
+                      .frozen = throttle.freeze,
                       .why = throttle.why});
     }
     return actions;
   }
   if (seen.runtime_answers) drop_gone(seen, actions);
   take_returned(seen);
-  want(wanted, seen);
   pursue_victim(wanted, seen);
+  want(wanted, seen);
   end_overdue_calls(actions);
   look_at_kernel(seen, actions);
   forget_given_back(seen.now, actions);
+  freezes_.tick(wanted, seen, own_, restoring_, numbers_, actions);
   send_updates(seen.now, actions);
   stop_victim(seen.now, actions);
   return actions;
@@ -142,7 +154,12 @@ void Reconciler::take_returned(const Observation& seen) {
 }
 
 void Reconciler::want(const Decision& wanted, const Observation& seen) {
+  // A victim keeps what holds it back: with more CPU it would only take more memory.
+  const auto keeps = [&](const std::string& id) {
+    return !restoring_ && victim_ && victim_->order.id == id;
+  };
   for (auto& [id, hold] : holds_) {
+    if (keeps(id)) continue;
     hold.releasing = true;
     hold.rank = wanted.throttled.size();
   }
@@ -151,7 +168,7 @@ void Reconciler::want(const Decision& wanted, const Observation& seen) {
   for (const Throttle& throttle : wanted.throttled) {
     const Container* container = find(seen, throttle.id);
     if (!container || left_alone_.contains(throttle.id) || throttle.id.size() > kIdMax) continue;
-    if (victim_ && victim_->order.id == throttle.id) continue;
+    if (keeps(throttle.id) || throttle.freeze) continue;
     auto found = holds_.find(throttle.id);
     if (found == holds_.end()) {
       // Who cannot be put back is not touched; who has less already is not given more.
@@ -192,22 +209,14 @@ void Reconciler::pursue_victim(const Decision& wanted, const Observation& seen) 
   if (!victim_ && wanted.sacrifice && find(seen, wanted.sacrifice->id)) {
     victim_ = Victim{.order = *wanted.sacrifice, .since = own_};
   }
-  if (!victim_) return;
-  const auto found = holds_.find(victim_->order.id);
-  if (found == holds_.end()) return;
-  found->second.releasing = true;
-  found->second.rank = 0;
 }
 
 void Reconciler::stop_victim(TimePoint now, Actions& actions) {
   if (!victim_ || victim_->stopping) return;
   const auto found = holds_.find(victim_->order.id);
-  // Quota first: at 25m a process needs many times its grace to end in order.
-  const bool lifted = found == holds_.end() || !needs_sending(found->second);
-  if (!lifted && own_ - victim_->since < kLiftWithin) return;
   victim_->stopping = true;
   victim_->since = own_;
-  victim_->call = ++next_call_;
+  victim_->call = ++numbers_.call;
   Hold named;
   named.container.id = victim_->order.id;
   write(RecordKind::sacrifice, found == holds_.end() ? named : found->second, now, actions);
@@ -279,7 +288,7 @@ Update Reconciler::send(Hold& hold, TimePoint now, Actions& actions) {
     hold.journalled = quota;
     write(RecordKind::throttle, hold, now, actions);
   }
-  hold.call = ++next_call_;
+  hold.call = ++numbers_.call;
   hold.call_reads = false;
   hold.called_at = own_;
   hold.sent = quota;
@@ -287,11 +296,12 @@ Update Reconciler::send(Hold& hold, TimePoint now, Actions& actions) {
           .id = hold.container.id,
           .quota = quota,
           .why = hold.releasing ? "released" : hold.why,
-          .releases = hold.releasing};
+          .releases = hold.releasing,
+          .memory_high = memory_high(hold)};
 }
 
 void Reconciler::read(Hold& hold, Actions& actions) {
-  hold.call = ++next_call_;
+  hold.call = ++numbers_.call;
   hold.call_reads = true;
   hold.called_at = own_;
   hold.needs_reading = false;

@@ -1,10 +1,13 @@
 #pragma once
 
 #include "memory-pressure/core/action.h"
+#include "memory-pressure/core/freezes.h"
 #include "memory-pressure/core/hold.h"
+#include "memory-pressure/core/latency.h"
 #include "memory-pressure/core/node.h"
 #include "memory-pressure/core/own_time.h"
 #include "memory-pressure/core/policy.h"
+#include "memory-pressure/core/reconciler_settings.h"
 #include "memory-pressure/core/recovery.h"
 #include <cstdint>
 #include <map>
@@ -16,19 +19,6 @@
 
 namespace sluice::node_agent {
 
-struct ReconcilerSettings {
-  std::string boot_id;
-  std::uint64_t generation = 0;  ///< of the last record in the journal
-  bool dry_run = false;          ///< decide, show, touch nothing, write nothing
-  Duration call_deadline = std::chrono::seconds{2};
-  std::size_t updates_per_tick = 20;  ///< row 61: what follows waits for the next tick
-  Duration backoff_min = std::chrono::milliseconds{100};
-  Duration backoff_max = std::chrono::seconds{5};
-  /// How long a call that timed out is expected to take effect after all.
-  Duration late_for = std::chrono::seconds{10};
-  std::uint32_t refusals_max = 3;  ///< of one throttle in a row, then it is given up
-};
-
 /// A throttle in force or on its way, for reports and people.
 struct HeldThrottle {
   Container container;
@@ -36,15 +26,16 @@ struct HeldThrottle {
   CpuQuota quota;
   TimePoint since;
   std::uint32_t ladder_step = 0;
+  bool frozen = false;  ///< held by the freezer; `quota` is what it has
   bool releasing = false;
   bool in_force = false;  ///< seen in the kernel
   std::string why;
 };
 
-/// Makes the kernel's quotas what a decision requires, and the originals what they were. Driven by
-/// levels: each tick compares what is wanted with what is known, so that any answer may be lost or
-/// late. Writes down every original before it is replaced, and keeps it until the kernel shows it
-/// again. One call at a time per container (memory-pressure.md 5.7, 5.8).
+/// Makes the kernel's quotas and freezers what a decision requires, and the originals what they
+/// were. Driven by levels: each tick compares what is wanted with what is known, so that any answer
+/// may be lost or late. Writes down every original before it is replaced, and keeps it until the
+/// kernel shows it again. One call at a time per container (memory-pressure.md 5.7, 5.8).
 class Reconciler {
  public:
   explicit Reconciler(ReconcilerSettings settings);
@@ -59,7 +50,8 @@ class Reconciler {
   /// The actions that bring the node nearer to `wanted`, in order.
   [[nodiscard]] std::vector<Action> tick(const Decision& wanted, const Observation& seen);
 
-  /// An update or stop has ended at `now` of the observations' clock. Unknown calls are ignored.
+  /// An update, a freeze or a stop has ended at `now` of the observations' clock. Unknown calls are
+  /// ignored.
   [[nodiscard]] std::vector<Action> answered(std::uint64_t call, Outcome outcome, TimePoint now);
 
   /// A read-back has ended; absent: unreadable.
@@ -85,7 +77,15 @@ class Reconciler {
   [[nodiscard]] std::vector<HeldThrottle> held() const;
 
   /// Whether the journal lists anything of ours.
-  [[nodiscard]] bool holds_any() const { return !holds_.empty(); }
+  [[nodiscard]] bool holds_any() const { return !holds_.empty() || !freezes_.all().empty(); }
+
+  /// Whether the freezer cannot hold it.
+  [[nodiscard]] bool is_freezer_refused(const std::string& id) const {
+    return freezes_.is_refused(id);
+  }
+
+  /// What nine of ten holds and releases took of late; absent: none has ended yet.
+  [[nodiscard]] std::optional<Duration> update_latency() const { return latency_.p90(); }
 
   /// The contents of a compacted journal.
   [[nodiscard]] std::vector<JournalRecord> live_records(TimePoint now) const;
@@ -128,8 +128,9 @@ class Reconciler {
   std::map<std::string, std::pair<CpuQuota, TimePoint>> gone_;
   std::optional<Victim> victim_;
   std::vector<HeldThrottle> dry_;
-  std::uint64_t next_call_ = 0;
-  std::uint64_t generation_;
+  Numbers numbers_{};
+  Freezes freezes_;
+  Latency latency_;
   Duration backoff_{};
   TimePoint next_call_at_;
   bool restoring_ = false;

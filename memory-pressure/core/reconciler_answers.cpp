@@ -1,7 +1,9 @@
 // The half of the reconciler that evaluates answers and read-backs: what they say about the kernel.
 
+#include "memory-pressure/core/ladder.h"
 #include "memory-pressure/core/reconciler.h"
 #include <algorithm>
+#include <utility>
 
 namespace sluice::node_agent {
 
@@ -15,9 +17,14 @@ std::vector<Action> Reconciler::answered(std::uint64_t call, Outcome outcome, Ti
     actions.push_back(LookAgain{});
     return actions;
   }
+  if (const auto took = freezes_.answered(call, outcome, own_, now, numbers_, actions)) {
+    latency_.note(*took);
+    return actions;
+  }
   Hold* hold = by_call(call);
   if (!hold || hold->call_reads) return actions;
   hold->answered_at = own_;
+  latency_.note(own_ - hold->called_at);
   if (outcome == Outcome::not_found) {
     write(RecordKind::drop, *hold, now, actions);
     const std::string id = hold->container.id;
@@ -28,7 +35,6 @@ std::vector<Action> Reconciler::answered(std::uint64_t call, Outcome outcome, Ti
   }
   note_answer(*hold, outcome, actions);
   if (hold->needs_reading) read(*hold, actions);
-  stop_victim(now, actions);
   return actions;
 }
 
@@ -115,12 +121,12 @@ std::vector<Action> Reconciler::read_back(std::uint64_t call,
     return actions;
   }
   forget_given_back(now, actions);
-  stop_victim(now, actions);
   return actions;
 }
 
 void Reconciler::journal_failed(const std::string& id) {
   if (victim_ && victim_->order.id == id && victim_->stopping) victim_.reset();
+  freezes_.journal_failed(id, own_);
   const auto found = holds_.find(id);
   if (found == holds_.end() || found->second.call == 0 || found->second.call_reads) return;
   Hold& hold = found->second;
@@ -143,7 +149,7 @@ void Reconciler::forget_given_back(TimePoint now, Actions& actions) {
 JournalRecord Reconciler::record(RecordKind kind, const Hold& hold, TimePoint now) const {
   return {.kind = kind,
           .boot_id = settings_.boot_id,
-          .generation = generation_,
+          .generation = numbers_.generation,
           .at = now,
           .id = hold.container.id,
           .pod_uid = hold.container.pod_uid,
@@ -155,7 +161,7 @@ JournalRecord Reconciler::record(RecordKind kind, const Hold& hold, TimePoint no
 }
 
 void Reconciler::write(RecordKind kind, const Hold& hold, TimePoint now, Actions& actions) {
-  ++generation_;
+  ++numbers_.generation;
   actions.push_back(WriteJournal{record(kind, hold, now)});
 }
 
@@ -167,7 +173,7 @@ Hold* Reconciler::by_call(std::uint64_t call) {
 }
 
 bool Reconciler::is_restored() const {
-  if (victim_ && victim_->stopping) return false;
+  if ((victim_ && victim_->stopping) || !freezes_.all().empty()) return false;
   return std::all_of(holds_.begin(), holds_.end(), [&](const auto& entry) {
     const Hold& hold = entry.second;
     if (is_given_back(hold)) return own_ >= hold.suspect_until;
@@ -189,6 +195,18 @@ std::vector<HeldThrottle> Reconciler::held() const {
                     .in_force = hold.verified && !needs_sending(hold),
                     .why = hold.why});
   }
+  for (const auto& [id, frost] : freezes_.all()) {
+    const CpuQuota has = normalised(frost.container.quota.value_or(kUnlimited));
+    list.push_back({.container = frost.container,
+                    .original = has,
+                    .quota = has,
+                    .since = frost.since,
+                    .ladder_step = kStepDeepest,
+                    .frozen = true,
+                    .releasing = !frost.wanted,
+                    .in_force = frost.frozen == true,
+                    .why = frost.why});
+  }
   return list;
 }
 
@@ -197,6 +215,7 @@ std::vector<JournalRecord> Reconciler::live_records(TimePoint now) const {
   for (const auto& [id, hold] : holds_) {
     records.push_back(record(RecordKind::throttle, hold, now));
   }
+  for (JournalRecord& each : freezes_.live_records(numbers_)) records.push_back(std::move(each));
   return records;
 }
 

@@ -86,6 +86,9 @@ Recovery recover(std::string_view journal, std::string_view boot_id, const Obser
     fold(*record, histories, frozen, recovery);
   }
   for (const Container& container : seen.containers) {
+    const bool stray = container.frozen.value_or(false) && container.marks.batch &&
+                       !container.cgroup.empty() && !frozen.contains(container.id);
+    if (stray) recovery.strays.push_back({.id = container.id, .cgroup = container.cgroup});
     const auto found = histories.find(container.id);
     if (found == histories.end()) {
       if (container.quota && is_signature(*container.quota)) {

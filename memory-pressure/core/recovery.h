@@ -10,10 +10,12 @@
 
 namespace sluice::node_agent {
 
-/// A running container that has one of our quotas although no record has its original.
+/// A running container that has one of our quotas although no record has its original, or one of a
+/// Job that is frozen although no record says so: nobody else freezes those.
 struct Stray {
   std::string id;
-  CpuQuota original;  ///< as far as known: that of its pod
+  CpuQuota original{};   ///< as far as known: that of its pod
+  std::string cgroup{};  ///< not empty: it is frozen there, rather than throttled
 };
 
 /// How often a lease is renewed within its length, in the journal and towards the guardian.

@@ -30,9 +30,12 @@ Decision wanting(std::string_view throttled) {
   std::istringstream words{std::string{throttled}};
   for (std::string word; words >> word;) {
     const std::size_t colon = word.find(':');
+    const std::string how = word.substr(colon + 1);
+    const bool freeze = how == "frozen";
     decision.throttled.push_back({.id = word.substr(0, colon),
-                                  .quota = signature(std::stoll(word.substr(colon + 1))),
+                                  .quota = signature(freeze ? 1 : std::stoll(how)),
                                   .ladder_step = 3,
+                                  .freeze = freeze,
                                   .why = "test"});
   }
   return decision;
@@ -60,11 +63,14 @@ void RuntimeBench::carry_out(const std::vector<Action>& actions) {
         unwritten_ = write->record.id;
         continue;
       }
-      const bool drop = write->record.kind == RecordKind::drop;
+      const bool drop =
+          write->record.kind == RecordKind::drop || write->record.kind == RecordKind::thawed;
       say((drop ? "drop " : "journal ") + write->record.id);
       journal += encode(write->record);
     } else if (const auto* one = std::get_if<Update>(&action)) {
       update(*one);
+    } else if (const auto* held = std::get_if<Freeze>(&action)) {
+      freeze(*held);
     } else if (const auto* read = std::get_if<ReadBack>(&action)) {
       say("read " + read->id);
       carry_out(reconciler.read_back(read->call, scene_[read->id].quota, scene_.seen.now));
@@ -95,6 +101,19 @@ void RuntimeBench::update(const Update& update) {
   }
   if (silent) return;
   carry_out(reconciler.answered(update.call, outcome_named(outcome), scene_.seen.now));
+}
+
+void RuntimeBench::freeze(const Freeze& freeze) {
+  if (disk_full && unwritten_ == freeze.id) return reconciler.journal_failed(freeze.id);
+  ++calls;
+  const std::string outcome = next_outcome();
+  say((freeze.frozen ? "freeze " : "thaw ") + freeze.id + (outcome.empty() ? "" : " " + outcome));
+  auto& containers = scene_.seen.containers;
+  const auto found = std::find_if(containers.begin(), containers.end(),
+                                  [&](const Container& one) { return one.id == freeze.id; });
+  if (outcome.empty() && found != containers.end()) found->frozen = freeze.frozen;
+  if (silent) return;
+  carry_out(reconciler.answered(freeze.call, outcome_named(outcome), scene_.seen.now));
 }
 
 void RuntimeBench::stop(const Stop& stop) {

@@ -21,7 +21,7 @@ class RuntimeBench {
   /// effect takes place all the same, `~` half of it.
   void outcomes(std::initializer_list<std::string_view> next) { outcomes_.assign(next); }
 
-  /// Ticks `milliseconds` later with `throttled` ("a:25m b:100m") wanted; answers the line, as in
+  /// Ticks `milliseconds` later with `throttled` ("a:25 b:frozen") wanted; answers the line, as in
   /// `journal a, a 2503/100000, read a`.
   std::string tick(std::string_view throttled, std::int64_t milliseconds = 250);
   std::string tick(const Decision& wanted, std::int64_t milliseconds = 250);
@@ -38,6 +38,7 @@ class RuntimeBench {
  private:
   void carry_out(const std::vector<Action>& actions);
   void update(const Update& update);
+  void freeze(const Freeze& freeze);
   void stop(const Stop& stop);
   std::string next_outcome();
   void say(const std::string& words);
@@ -48,7 +49,7 @@ class RuntimeBench {
   std::string unwritten_;
 };
 
-/// A decision that wants no more than these throttles.
+/// A decision that wants no more than these throttles, in thousandths of a core or `frozen`.
 [[nodiscard]] Decision wanting(std::string_view throttled);
 
 }  // namespace sluice::node_agent
