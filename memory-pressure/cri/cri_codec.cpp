@@ -93,6 +93,12 @@ Result<std::string> update_request(const CpuUpdate& update) {
   return request.SerializeAsString();
 }
 
+std::string task_request(const std::string& id) {
+  wire::TaskRequest request;
+  request.set_container_id(id);
+  return request.SerializeAsString();
+}
+
 std::string stop_request(const std::string& id, std::int64_t grace_seconds) {
   wire::StopContainerRequest request;
   request.set_container_id(id);
@@ -167,6 +173,15 @@ Result<ContainerStatus> read_status(std::string_view bytes) {
     status.info = info->second;
   }
   return status;
+}
+
+Result<bool> read_is_paused(std::string_view bytes) {
+  constexpr std::int32_t kPaused = 4;
+  constexpr std::int32_t kPausing = 5;
+  const auto message = parse<wire::TaskResponse>(bytes);
+  if (!message) return message.error();
+  const std::int32_t status = message->process().status();
+  return status == kPaused || status == kPausing;
 }
 
 Result<std::vector<ContainerStats>> read_stats(std::string_view bytes) {

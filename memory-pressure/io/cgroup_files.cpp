@@ -1,9 +1,11 @@
 #include "memory-pressure/io/cgroup_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <sstream>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace sluice::node_agent {
 namespace {
@@ -179,10 +181,13 @@ void CgroupFiles::set_high(std::int64_t bytes) {
 
 std::optional<std::uint32_t> CgroupFiles::processes() const {
   std::string buffer;
-  // Opened anew: v1 may show an open one the list of a second ago.
+  // Opened each time: v1 may show an open one the list of a second ago.
   KernelFile file{in(memory_directory_, "/cgroup.procs")};
   const auto text = file.read(buffer);
-  if (!text) return std::nullopt;
+  if (!text) {
+    const bool gone = ::access(memory_directory_.c_str(), F_OK) != 0 && errno == ENOENT;
+    return gone ? std::optional<std::uint32_t>{0} : std::nullopt;
+  }
   const auto count = static_cast<std::uint32_t>(std::count(text->begin(), text->end(), '\n'));
   if (count > 0) return count;
 

@@ -45,15 +45,16 @@ class CgroupFiles {
   /// The parent group's quota, over `period_us`; -1: it has none, or is unreadable.
   [[nodiscard]] std::int64_t parent_quota(std::int64_t period_us);
 
-  /// Puts a quota in force, as far as the kernel takes it; false: not whole. The runtime is to be
-  /// told after it, or its next update undoes it.
+  /// Puts a quota in force, as far as the kernel takes it; false: not whole. The runtime gets it
+  /// as well, or its next update undoes this one.
   bool set_quota(const CpuQuota& quota);
 
   /// Lets the kernel take memory back from the group above so many bytes, v2 only, where none but
   /// us has set a bound; 0 lifts ours.
   void set_high(std::int64_t bytes);
 
-  /// Processes in the group and below; absent: unreadable, or they are in groups below.
+  /// Processes in the group, 0 of one that is gone; absent: unreadable, or they are in groups
+  /// below.
   [[nodiscard]] std::optional<std::uint32_t> processes() const;
 
   /// Asks the kernel to take `bytes` of cold pages back, v2 only; false: it cannot.

@@ -182,7 +182,29 @@ void ContainerWatch::one_answered() {
     return entry.second.described && !entry.second.files;
   });
   if (unreadable && !std::exchange(stats_asked_, true)) return take_stats();
-  finish(true);
+  mark_all();
+  if (!ask_who_froze()) finish(true);
+}
+
+// What is frozen when it is first seen was left so by an agent before us, or another program has
+// paused it: that is not ours to undo, and is taken for running.
+bool ContainerWatch::ask_who_froze() {
+  for (auto& [id, known] : known_) {
+    const bool first = known.marked && !known.doubted;
+    known.doubted = known.doubted || known.marked;
+    if (!first || known.seen.born || known.seen.frozen != true) continue;
+    ++pending_;
+    client_.is_paused(id, [this, id = id, alive = alive_.watch()](auto paused) {
+      if (alive.over()) return;
+      const auto at = known_.find(id);
+      if (at != known_.end() && paused && *paused) {
+        at->second.paused = true;
+        at->second.seen.frozen.reset();
+      }
+      one_answered();
+    });
+  }
+  return pending_ > 0;
 }
 
 // Limits seldom change: of many containers each look reads a part of them.
@@ -295,9 +317,6 @@ void ContainerWatch::take_stats() {
 void ContainerWatch::finish(bool answered) {
   looking_ = false;
   answers_ = answered;
-  if (answered) {
-    mark_all();
-  }
   const auto waiting = std::exchange(waiting_, {});
   for (const auto& done : waiting) done(answered);
 }
@@ -336,6 +355,9 @@ void ContainerWatch::mark_all() {
     known.seen.qos = qos_of(facts);
     known.seen.described = true;
     known.marked = true;
+    if (known.seen.marks.batch && !known.seen.frozen && !known.paused) {
+      known.seen.frozen = freezer_.frozen(known.seen.cgroup);
+    }
     if (pod == nullptr) {
       known.seen.marks.system = true;  // left alone until its pod is known
       continue;
@@ -349,10 +371,16 @@ void ContainerWatch::mark_all() {
 
 void ContainerWatch::measure(Known& known, TimePoint now) {
   Container& seen = known.seen;
-  seen.working_set = known.files->working_set();
+  const auto before = std::exchange(seen.working_set, known.files->working_set());
   seen.quota = known.files->quota();
-  seen.processes = known.files->processes();
-  seen.frozen = freezer_.frozen(seen.cgroup);
+  // Who ends gives back memory, and only what is described as a Job's, or not yet, is ever frozen:
+  // of all others these reads would cost more than all the rest.
+  if (!before || !seen.working_set || *seen.working_set < *before) {
+    seen.processes = known.files->processes();
+  }
+  if (!known.paused && (seen.marks.batch || !seen.described || seen.frozen == true)) {
+    seen.frozen = freezer_.frozen(seen.cgroup);
+  }
   seen.sampled = now;
 }
 

@@ -83,8 +83,10 @@ class ContainerWatch final : public ContainerView {
     bool marked = false;     // and its pod's word about throttling
     bool placed = false;     // whose pod has been seen
     bool asked = false;
-    bool listed = false;  // by the runtime, as running
-    int misses = 0;       // answers that it does not exist, although it is listed
+    bool doubted = false;  // whether it was frozen before we saw it has been asked
+    bool paused = false;   // by another program, through the runtime
+    bool listed = false;   // by the runtime, as running
+    int misses = 0;        // answers that it does not exist, although it is listed
     Container seen;
   };
 
@@ -93,6 +95,7 @@ class ContainerWatch final : public ContainerView {
   void ask_about_newborn(const std::string& id);
   void newborn_described(const std::string& id,
                          const Result<cri::ContainerStatus, CallFailure>& status);
+  [[nodiscard]] bool ask_who_froze();
   void place_newborn();
   void tell_born();
   [[nodiscard]] static bool is_newborn(const Known& known);

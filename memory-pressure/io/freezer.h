@@ -14,10 +14,10 @@ class Freezer {
   explicit Freezer(CgroupMount mount) : mount_{std::move(mount)} {}
 
   /// Freezes `group`, a path in this hierarchy, or thaws it. `ok` says that the kernel has taken
-  /// it, not that every process stands still yet; `not_found` that there is no such group.
+  /// it, not that every process has stopped yet; `not_found` that there is no such group.
   [[nodiscard]] Outcome set(const std::string& group, bool frozen) const;
 
-  /// Whether `group` itself was told to freeze; absent: unreadable.
+  /// Whether `group` itself is to be frozen; absent: unreadable.
   [[nodiscard]] std::optional<bool> frozen(const std::string& group) const;
 
  private:

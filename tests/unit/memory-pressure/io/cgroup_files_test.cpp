@@ -102,6 +102,9 @@ TEST_P(ContainerGroup, ItsProcessesAreCountedAndNoneIsNotUnknown) {
 
   tree.set_processes(kGroup, "");
   EXPECT_EQ(group.processes(), 0U);
+
+  tree.remove(tree.memory_directory(kGroup));
+  EXPECT_EQ(group.processes(), 0U);
 }
 
 TEST_P(ContainerGroup, ProcessesInGroupsBelowAreNotCountedAsNone) {

@@ -108,7 +108,7 @@ TEST_F(Watch, WithoutAControlGroupTheRuntimesFiguresAreUsed) {
   EXPECT_EQ(find("c1")->quota, (CpuQuota{30'000, 100'000}));
 }
 
-TEST_F(Watch, ANewbornIsThereAtOnceWithWhatItsControlGroupSays) {
+TEST_F(Watch, ANewbornIsListedAtOnceWithUseAndLimitOfItsControlGroup) {
   runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2, .cold_mib = 0, .limit_mib = 64});
   int told = 0;
   watch.on_born([&] { ++told; });
@@ -174,6 +174,7 @@ TEST_F(Watch, ANewbornThatEndsBeforeAnyListIsReportedAndDropped) {
   int ended = 0;
   watch.on_ended([&](const Container&, const cri::ContainerStatus&) { ++ended; });
   tree.set_processes(FakeRuntime::group("c1"), "");
+  tree.set_memory(FakeRuntime::group("c1"), {.used_mib = 0});
   runtime.end("c1", 137, "OOMKilled");
   watch.sample(clock.now() + std::chrono::seconds{1}, true);
   EXPECT_EQ(find("c1")->processes, 0U);
@@ -241,6 +242,21 @@ TEST_F(Watch, AHoldIsAWriteToItsFreezerAndIsSeenAtOnce) {
   EXPECT_EQ(outcome, Outcome::ok);
   EXPECT_EQ(tree.get(tree.freezer_file(group)), "FROZEN");
   EXPECT_EQ(find("c1")->frozen, true);
+}
+
+TEST_F(Watch, AJobThatAnEarlierAgentFrozeIsSeenSoAndOneThatIsPausedIsNot) {
+  const std::map<std::string, std::string> job{{"batch.kubernetes.io/job-name", "train"}};
+  runtime.run("ours", {.labels = job, .pid = 41}, {.used_mib = 2});
+  runtime.run("theirs", {.pod = "other", .labels = job, .pid = 42, .paused = true},
+              {.used_mib = 2});
+  for (const char* id : {"ours", "theirs"}) tree.set_frozen(FakeRuntime::group(id), true);
+
+  ASSERT_TRUE(look());
+  watch.sample(clock.now() + std::chrono::seconds{1}, true);
+
+  EXPECT_EQ(find("ours")->frozen, true);
+  EXPECT_FALSE(find("theirs")->frozen.has_value());
+  EXPECT_EQ(runtime.calls("Get"), 2);
 }
 
 TEST_F(Watch, AQuotaIsInTheControlGroupBeforeTheRuntimeIsAsked) {

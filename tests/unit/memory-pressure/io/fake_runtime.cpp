@@ -113,6 +113,7 @@ UnaryAnswer FakeRuntime::answer(const std::string& method, const std::string& re
   if (name == "ContainerStatus") return status(request);
   if (name == "UpdateContainerResources") return update(request);
   if (name == "StopContainer") return stop_container(request);
+  if (name == "Get") return task(request);
   return refusal(kUnimplemented);
 }
 
@@ -183,6 +184,18 @@ UnaryAnswer FakeRuntime::status(const std::string& request) const {
     (*reply.mutable_info())["info"] = R"({"sandboxID":")" + container.pod + R"(","pid":)" +
                                       std::to_string(container.pid) + R"(,"runtimeSpec":{}})";
   }
+  return good(reply.SerializeAsString());
+}
+
+UnaryAnswer FakeRuntime::task(const std::string& request) const {
+  constexpr int kRunning = 2;
+  constexpr int kPaused = 4;
+  wire::TaskRequest asked;
+  asked.ParseFromString(request);
+  const auto at = containers_.find(asked.container_id());
+  if (at == containers_.end()) return refusal(kNotFound);
+  wire::TaskResponse reply;
+  reply.mutable_process()->set_status(at->second.paused ? kPaused : kRunning);
   return good(reply.SerializeAsString());
 }
 

@@ -21,6 +21,7 @@ struct FakeContainer {
   std::map<std::string, std::string> labels{};       ///< of its pod
   int pid = 0;                                       ///< 0: the runtime does not report it
   bool running = true;
+  bool paused = false;   ///< by another program
   bool created = false;  ///< its status and no list has it: it is being started
   bool ready = true;     ///< its sandbox
   bool has_sandbox = true;
@@ -77,6 +78,7 @@ class FakeRuntime {
   [[nodiscard]] std::string list_containers() const;
   [[nodiscard]] std::string list_stats() const;
   [[nodiscard]] sluice::testing::UnaryAnswer status(const std::string& request) const;
+  [[nodiscard]] sluice::testing::UnaryAnswer task(const std::string& request) const;
   [[nodiscard]] sluice::testing::UnaryAnswer update(const std::string& request);
   [[nodiscard]] sluice::testing::UnaryAnswer stop_container(const std::string& request);
 

@@ -48,7 +48,7 @@ TEST_P(FreezerOf, TheTopGroupIsNeverFrozen) {
   EXPECT_EQ(tree.get(tree.freezer_file("")), "");
 }
 
-TEST_P(FreezerOf, WhatAGroupWasToldIsReadBack) {
+TEST_P(FreezerOf, TheStateOfAGroupIsReadBack) {
   tree.set_frozen(kGroup, true);
   EXPECT_EQ(freezer.frozen(kGroup), true);
 
