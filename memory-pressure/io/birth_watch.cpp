@@ -212,8 +212,7 @@ void BirthWatch::read_events() {
   if (lost) scan_all();
 }
 
-// What was told is lost: all that is there is looked at once more. Who is known already is named
-// again.
+// Events are lost: all groups are read once more, so containers that are known are reported again.
 void BirthWatch::scan_all() {
   log_.write(log::Severity::warning,
              "more control groups came and went than the kernel reports: reading them all",
@@ -258,6 +257,7 @@ void BirthWatch::look() {
     at = reached == Stage::before ? std::next(at) : embryos_.erase(at);
   }
   if (!embryos_.empty()) look_later();
+  births_ += births.size();
   if (!births.empty() && born_) born_(births);
 }
 
@@ -269,7 +269,7 @@ BirthWatch::Stage BirthWatch::stage(Embryo& embryo) {
     if (name && !name->empty()) return is_runtimes(*name) ? Stage::before : Stage::begun;
   }
   const bool had_processes = std::exchange(embryo.pid, 0) != 0;
-  // Opened anew: v1 may show an open one the list of a second ago.
+  // Opened each time: v1 may show an open one the list of a second ago.
   KernelFile file{mount_.directory(embryo.group) + "/cgroup.procs"};
   const auto processes = file.read(buffer_);
   if (!processes) return Stage::over;

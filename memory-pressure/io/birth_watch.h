@@ -11,6 +11,7 @@
 #include "memory-pressure/io/cgroup_mounts.h"
 #include "memory-pressure/io/kernel_file.h"
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -21,13 +22,20 @@
 namespace sluice::node_agent {
 
 /// A container, or the sandbox of a pod, whose program has begun: from here on it can take memory,
-/// and whoever started it has its answer.
+/// and the call that started it is answered.
 struct Birth {
   std::string id;
   pid_t pid = 0;
   std::string group;  ///< its path in the hierarchy that accounts memory
   TimePoint seen;     ///< when the program was seen
   TimePoint after;    ///< it had not begun by then
+};
+
+/// What was seen so far, for metrics.
+struct BirthCounts {
+  std::uint64_t births = 0;
+  std::size_t embryos = 0;  ///< have a control group and no program yet
+  std::size_t groups = 0;   ///< that are watched
 };
 
 /// Sees containers begin, without the runtime: inotify reports new control groups, and the
@@ -52,7 +60,7 @@ class BirthWatch {
              CgroupMount mount, Options options);
 
   /// From now on `born` runs for containers that begin in the kubelet's groups and in those of
-  /// cover(); after the kernel has lost events also for some that it was told of before. False: the
+  /// cover(); after the kernel has lost events also for some that were reported before. False: the
   /// kernel has no watch for us.
   bool start(Born born);
 
@@ -65,10 +73,10 @@ class BirthWatch {
 
   void stop();
 
-  /// Containers that have a group and no program yet.
-  [[nodiscard]] std::size_t embryos() const { return embryos_.size(); }
-
-  [[nodiscard]] std::size_t directories() const { return watched_.size(); }
+  /// For metrics.
+  [[nodiscard]] BirthCounts counts() const {
+    return {.births = births_, .embryos = embryos_.size(), .groups = watched_.size()};
+  }
 
  private:
   struct Watched {
@@ -109,6 +117,7 @@ class BirthWatch {
   std::map<int, Watched> watched_;          // by the kernel's number
   std::map<std::string, int> directories_;  // the same by group
   std::map<std::string, Embryo> embryos_;   // by container
+  std::uint64_t births_ = 0;
   bool looking_ = false;
   bool full_ = false;
   bool arriving_ = false;  // what is found now was there before

@@ -17,7 +17,7 @@ void raise_own_priority() {
   ::setpriority(PRIO_PROCESS, 0, kNice);
 }
 
-// The group of whoever started us by hand is not ours to raise.
+// A group with other processes, such as the shell that started us, is not ours to raise.
 bool raise_own_weight(const std::string& root) {
   const CgroupMounts mounts = find_cgroup_mounts(root);
   const auto own = own_cgroup_paths(mounts, root);

@@ -44,8 +44,8 @@ void thaw_listed(const RestorationOptions& options, const log::Logger& log, Jour
   auto memory = MemorySense::open(options.memory_source);
   const auto is_tight = [&] {
     const auto seen = memory ? memory->read() : std::nullopt;
-    return !seen || static_cast<double>(seen->used) >
-                        options.lower * static_cast<double>(seen->capacity);
+    return !seen ||
+           static_cast<double>(seen->used) > options.lower * static_cast<double>(seen->capacity);
   };
   Thaw thaw{{.loop = time,
              .journal = journal,
@@ -152,8 +152,7 @@ int keep_guard(RestorationOptions options, Duration lease, const log::Logger& lo
   const bool followed =
       !lock && lock.error().why == StateLock::Failure::held && vigil.agent_is_gone();
   if (followed && vouches(lock.error().holder, options.state_dir)) return 0;
-  log.write(log::Severity::warning,
-            "the agent's lease expired: releasing the containers it held");
+  log.write(log::Severity::warning, "the agent's lease expired: releasing the containers it held");
   if (const auto problem = restore_everything(options, log, !lock)) {
     log.write(log::Severity::error, problem->text());
     return 1;

@@ -20,8 +20,8 @@ struct RestorationOptions {
   bool strays = true;        ///< as ControlLoop::Options
 };
 
-/// Lets run on whom the journal lists as frozen, which needs no runtime; then gives back everything
-/// that it lists, and what bears a quota of ours without a record if
+/// Thaws the containers that the journal lists as frozen, which needs no runtime; then gives back
+/// everything that it lists, and what bears a quota of ours without a record if
 /// requested, then empties the journal. The caller holds the state directory's lock, or `shared`
 /// says that another process has it. Returns when all is done, or was given up: then with the
 /// problem.

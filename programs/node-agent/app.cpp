@@ -195,7 +195,7 @@ int App::run() {
   return exit_code_;
 }
 
-// Before the first look, so that nobody is born between the two.
+// Before the first look, so that no birth falls between the two.
 void App::watch_births() {
   const PolicySettings& policy = config_.policy;
   if (policy.policy == PolicyKind::off || !policy.pause || policy.sight == Duration::zero()) return;
@@ -203,7 +203,7 @@ void App::watch_births() {
   const bool told = births_.start([this](const std::vector<Birth>& births) {
     for (const Birth& each : births) {
       const auto late = std::chrono::ceil<std::chrono::milliseconds>(each.seen - each.after);
-      log_.write(log::Severity::debug, "container began",
+      log_.write(log::Severity::info, "container began",
                  {{"id", each.id}, {"late_ms_max", std::to_string(late.count())}});
     }
     watch_.born(births);
@@ -220,14 +220,14 @@ std::string App::kin_path() const {
   return config_.state_dir + "/kin";
 }
 
-// What is not there, or cannot be read, is learned anew.
+// What is not there, or cannot be read, is learned again.
 void App::recall() {
   const auto kin = files::read_file(kin_path());
   if (!kin) log_.write(log::Severity::warning, kin.error().text());
   if (kin && *kin) loop_.controller().learn(**kin);
 }
 
-// Every now and then: what is lost by a crash is learned anew.
+// Every now and then: what is lost by a crash is learned again.
 void App::remember() {
   const TimePoint now = clock_.now();
   if (config_.dry_run || now - remembered_at_ < kRememberEvery) return;
@@ -267,14 +267,12 @@ bool App::has_lapsed() {
 
 // The guardian is there before the first throttle.
 void App::begin() {
-  guardian_.emplace(
-      io_, log_,
-      Guardian::Options{
-          .state_dir = config_.state_dir,
-          .socket = client_.socket(),
-          .memory_source = config_.memory_source,
-          .lower = config_.policy.lower,
-          .lease = config_.lease});
+  guardian_.emplace(io_, log_,
+                    Guardian::Options{.state_dir = config_.state_dir,
+                                      .socket = client_.socket(),
+                                      .memory_source = config_.memory_source,
+                                      .lower = config_.policy.lower,
+                                      .lease = config_.lease});
   if (const auto problem = guardian_->start()) {
     log_.write(log::Severity::error, problem->text());
   }
@@ -373,6 +371,7 @@ void App::write_metrics(metrics::Families& families) const {
   write_agent_metrics(families, loop_,
                       {.dry_run = config_.dry_run,
                        .guarded = guardian_ && guardian_->pid() > 0,
+                       .births = births_.counts(),
                        .reports = reports_.reports(),
                        .reporting = reports_.connected(),
                        .started = to_seconds(started_.time_since_epoch())});

@@ -44,7 +44,8 @@ constexpr std::array kFlags{
     Flag{"--overcommit-factor", "share of possible growth to reserve for (0.6)"},
     Flag{"--reserve", "memory kept free (200Mi)"},
     Flag{"--hold", "how batch containers are held: freezer or quota (freezer)"},
-    Flag{"--sight", "time within which a new container is seen; 0s: by the runtime's list only (10ms)"},
+    Flag{"--sight",
+         "time within which a new container is seen; 0s: by the runtime's list only (10ms)"},
     Flag{"--confidence", "standard deviations of the expected memory use to keep free (2.5)"},
     Flag{"--brake", "how many times the memory growth of one reaction to keep free (1)"},
     Flag{"--order", "throttle order: age, usage or growth (age)"},
@@ -65,7 +66,8 @@ void read_share(Reader& reader, const char* name, double& share) {
 }
 
 void read_policy(Reader& reader, PolicySettings& policy) {
-  policy.policy = reader.word_or("--policy", policy.policy, policy_named, "foresight, headroom or off");
+  policy.policy =
+      reader.word_or("--policy", policy.policy, policy_named, "foresight, headroom or off");
   policy.order = reader.word_or("--order", policy.order, order_named, "age, usage or growth");
   read_share(reader, "--upper", policy.upper);
   read_share(reader, "--lower", policy.lower);
@@ -186,7 +188,7 @@ void add_verbs(CLI::App& cli, Config& config) {
   CLI::App* const status = cli.add_subcommand("status", "show the state of the running agent");
   status->add_flag("--json", config.json, "as JSON");
   status->callback([&config] { config.task = Task::status; });
-  cli.add_subcommand("off", "switch the running agent off: it restores all CPU quotas and idles")
+  cli.add_subcommand("off", "switch the running agent off: it releases all containers and idles")
       ->callback([&config] { config.task = Task::off; });
   cli.add_subcommand("on", "switch the running agent on again")->callback([&config] {
     config.task = Task::on;

@@ -90,7 +90,7 @@ TEST_P(Births, AContainerIsBornWhenItsProcessIsTheRuntimesNoLonger) {
   start();
   const std::string group = "/kubepods/besteffort/pod1/" + id_of(1);
   begin(group, 41);
-  ASSERT_TRUE(until([&] { return watch->embryos() == 1; }));
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 1; }));
   EXPECT_TRUE(born.empty());
 
   name(41, "job");
@@ -99,7 +99,7 @@ TEST_P(Births, AContainerIsBornWhenItsProcessIsTheRuntimesNoLonger) {
   EXPECT_EQ(last.id, id_of(1));
   EXPECT_EQ(last.pid, 41);
   EXPECT_EQ(last.group, group);
-  EXPECT_EQ(watch->embryos(), 0U);
+  EXPECT_EQ(watch->counts().embryos, 0U);
 }
 
 TEST_P(Births, TheRuntimesChainOfProcessesIsFollowedToTheProgram) {
@@ -107,7 +107,7 @@ TEST_P(Births, TheRuntimesChainOfProcessesIsFollowedToTheProgram) {
   const std::string group = "/kubepods/pod1/" + id_of(1);
   begin(group, 41);
   name(41, "runc");
-  ASSERT_TRUE(until([&] { return watch->embryos() == 1; }));
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 1; }));
   end_process(41);
   name(43, "runc:[2:INIT]");
   put_processes(group, "42\n43\n");
@@ -118,30 +118,30 @@ TEST_P(Births, TheRuntimesChainOfProcessesIsFollowedToTheProgram) {
   EXPECT_EQ(last.pid, 43);
 }
 
-TEST_P(Births, OneThatDiesBeforeItsProgramIsForgotten) {
+TEST_P(Births, AProcessThatEndsBeforeItsProgramIsNoBirth) {
   start();
   const std::string group = "/kubepods/pod1/" + id_of(1);
   begin(group, 41);
   begin("/kubepods/pod1/" + id_of(2), 42);
-  ASSERT_TRUE(until([&] { return watch->embryos() == 2; }));
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 2; }));
   name(42, "job");
   ASSERT_TRUE(until_born(1)) << "so the other was looked at";
 
   end_process(41);
   put_processes(group, "");
 
-  EXPECT_TRUE(until([&] { return watch->embryos() == 0; }));
+  EXPECT_TRUE(until([&] { return watch->counts().embryos == 0; }));
   EXPECT_EQ(born.size(), 1U);
 }
 
-TEST_P(Births, OneWhoseGroupIsRemovedIsForgotten) {
+TEST_P(Births, AGroupThatIsRemovedIsWatchedNoLonger) {
   start();
   begin("/kubepods/pod1/" + id_of(1), 41);
-  ASSERT_TRUE(until([&] { return watch->embryos() == 1; }));
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 1; }));
 
   std::filesystem::remove_all(directory("/kubepods"));
 
-  EXPECT_TRUE(until([&] { return watch->embryos() == 0 && watch->directories() == 1; }));
+  EXPECT_TRUE(until([&] { return watch->counts().embryos == 0 && watch->counts().groups == 1; }));
   EXPECT_TRUE(born.empty());
 }
 
@@ -157,7 +157,7 @@ TEST_P(Births, GroupsThatAreMadeFasterThanTheyAreWatchedAreFoundByLooking) {
   EXPECT_TRUE(until_born(40));
 }
 
-TEST_P(Births, TwelveOfOneLookAreToldTogether) {
+TEST_P(Births, TwelveOfOneLookAreReportedTogether) {
   make("/kubepods/pod1");
   start();
   for (int each = 0; each < 12; ++each) {
@@ -170,12 +170,12 @@ TEST_P(Births, TwelveOfOneLookAreToldTogether) {
   EXPECT_LE(rounds, 2);
 }
 
-TEST_P(Births, OneThatRanBeforeIsNoBirthAndOneThatWasAboutToIs) {
+TEST_P(Births, AContainerThatRanBeforeIsNoBirth) {
   begin("/kubepods/pod1/" + id_of(1), 41);
   name(41, "job");
   begin("/kubepods/pod1/" + id_of(2), 42);
   start();
-  ASSERT_TRUE(until([&] { return watch->embryos() == 1; }));
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 1; }));
 
   name(42, "job");
 
@@ -198,10 +198,10 @@ TEST_P(Births, OtherGroupsAreWatchedOnlyWhenCovered) {
   make("/batch/inner");
   make("/system.slice");
   start();
-  EXPECT_EQ(watch->directories(), 1U);
+  EXPECT_EQ(watch->counts().groups, 1U);
 
   watch->cover("/batch");
-  EXPECT_EQ(watch->directories(), 3U);
+  EXPECT_EQ(watch->counts().groups, 3U);
   begin("/batch/inner/" + id_of(1), 41);
   name(41, "job");
 
@@ -215,17 +215,17 @@ TEST_P(Births, AContainersSiblingsAreCoveredOrAllOfItsKubelets) {
   start();
 
   watch->cover_siblings("/lab/n1/" + id_of(1));
-  EXPECT_EQ(watch->directories(), 2U);
+  EXPECT_EQ(watch->counts().groups, 2U);
   watch->cover_siblings("/kubelet.slice/kubelet-kubepods.slice/pod1/" + id_of(2));
 
-  EXPECT_EQ(watch->directories(), 5U);
+  EXPECT_EQ(watch->counts().groups, 5U);
 }
 
 TEST_P(Births, WhatAContainerMakesInItsOwnGroupIsItsOwnAffair) {
   const std::string group = "/kubepods/pod1/" + id_of(1);
   make(group + "/kubepods/pod2");
   start();
-  const std::size_t directories = watch->directories();
+  const std::size_t directories = watch->counts().groups;
 
   begin(group + "/kubepods/pod2/" + id_of(2), 41);
   name(41, "job");
@@ -234,7 +234,7 @@ TEST_P(Births, WhatAContainerMakesInItsOwnGroupIsItsOwnAffair) {
   ASSERT_TRUE(until_born(1));
 
   EXPECT_EQ(born, std::vector<std::string>{id_of(3)});
-  EXPECT_EQ(watch->directories(), directories);
+  EXPECT_EQ(watch->counts().groups, directories);
 }
 
 TEST_P(Births, DirectoriesAndEmbryosHaveALimit) {
@@ -243,12 +243,12 @@ TEST_P(Births, DirectoriesAndEmbryosHaveALimit) {
   begin("/kubepods/" + id_of(2), 42);
   make("/kubepods/pod1");
 
-  ASSERT_TRUE(until([&] { return watch->embryos() == 1 && watch->directories() == 2; }));
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 1 && watch->counts().groups == 2; }));
   name(41, "job");
   name(42, "job");
 
   EXPECT_TRUE(until_born(1));
-  EXPECT_EQ(watch->directories(), 2U);
+  EXPECT_EQ(watch->counts().groups, 2U);
 }
 
 TEST_P(Births, WithoutAHierarchyThereIsNothingToWatch) {
