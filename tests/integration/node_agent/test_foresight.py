@@ -87,6 +87,14 @@ class Births(HoldCase):
         self.assertEqual([one.exited(seconds=100).exit_code for one in jobs], [0] * 4)
         self.assertEqual(self.node.kernel_kills(), 0)
 
+    def test_held_by_quota_a_job_is_in_its_group_before_the_runtime_knows(self):
+        self.agent(hold='quota')
+
+        jobs = self.jobs(8, GROWER)
+
+        eventually(lambda: sum(0 < one.quota()[0] < 10_000 for one in jobs) >= 4, 'four are held')
+        self.assertEqual(self.frozen(jobs), [])
+
     def test_containers_that_are_of_no_job_are_never_frozen(self):
         self.agent()
         pod = self.pod('service')
@@ -174,6 +182,23 @@ class Held(HoldCase):
 
         eventually(lambda: not self.job.group.is_frozen(), 'the oldest runs on')
         eventually(self.job.output, 'and takes all it wants')
+        self.assertEqual(self.node.kernel_kills(), 0)
+
+
+class Apart(HoldCase):
+    def test_after_a_kill_on_a_full_node_held_jobs_run_on_a_second_apart(self):
+        agent = self.agent(upper='0.3', lower='0.2')
+        jobs = self.jobs(8, ('grow', 24, 20))
+        count = len(self.held(jobs, 4))
+        eventually(lambda: self.node.working_set() > NODE_BYTES // 3, 'the node is full by that measure')
+        agent.kill()
+
+        eventually(lambda: len(self.frozen(jobs)) < count, 'the first runs on', LEASE_SECONDS + 5)
+        began = time.monotonic()
+        self.wait_thawed(jobs, count + 2)
+
+        # Two more at least, each a second after the one before.
+        self.assertGreater(time.monotonic() - began, 2)
         self.assertEqual(self.node.kernel_kills(), 0)
 
 
