@@ -185,6 +185,24 @@ class Held(HoldCase):
         self.assertEqual(self.node.kernel_kills(), 0)
 
 
+class Paused(HoldCase):
+    def test_a_job_that_an_operator_has_paused_stays_so(self):
+        paused, other = self.jobs(2, SMALL)
+        eventually(paused.output, 'it has run')
+        self.lab.ctr('-n', 'k8s.io', 'tasks', 'pause', paused.id)
+        self.addCleanup(self.lab.ctr, '-n', 'k8s.io', 'tasks', 'resume', paused.id)
+
+        agent = self.agent()
+        eventually(lambda: agent.metric('node_agent_containers') == 2, 'it sees both')
+        other.stop(grace=0)
+        eventually(lambda: agent.metric('node_agent_containers') == 1, 'it has looked again')
+
+        self.assertTrue(paused.group.is_frozen())
+        self.assertEqual(agent.verb('off').returncode, 0)
+        self.assertEqual(agent.end(), 0)
+        self.assertTrue(paused.group.is_frozen())
+
+
 class Apart(HoldCase):
     def test_after_a_kill_on_a_full_node_held_jobs_run_on_a_second_apart(self):
         agent = self.agent(upper='0.3', lower='0.2')
