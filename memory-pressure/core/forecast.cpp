@@ -60,7 +60,7 @@ bool is_mid(const Member& member) {
 Outlook foresee(const Member& member, const Kin* kin, std::int64_t capacity,
                 const PolicySettings& settings) {
   const auto used = static_cast<double>(member.used());
-  // Who cannot be told apart yet, and who does not run, moves nothing.
+  // One that is not described yet, and one that does not run, stays as it is.
   if (!member.seen.described || member.idle) return {.expected = used, .held = used};
   const std::int64_t bound = bound_of(member, capacity);
   Outlook outlook;
@@ -68,8 +68,13 @@ Outlook foresee(const Member& member, const Kin* kin, std::int64_t capacity,
   if (kin != nullptr) {
     const auto peak = static_cast<std::int64_t>(kBeyondPeak * kin->peak);
     claim = std::min(bound, std::max(member.used(), peak));
+    // Who gives back first is seen first, and holds less than the others: until much was watched
+    // the truth lies nearer to the peak.
+    const double watched = to_seconds(kin->watched);
+    const double trust = watched / (watched + to_seconds(settings.kin_known_after));
+    outlook.expected = trust * kin->mean + (1 - trust) * static_cast<double>(std::min(bound, peak));
     // The mean of a leak is behind it.
-    outlook.expected = member.growth.is_leaking() ? std::max(kin->mean, used) : kin->mean;
+    if (member.growth.is_leaking()) outlook.expected = std::max(outlook.expected, used);
     outlook.variance = kin->variance;
   } else if (member.seen.marks.system) {
     // Programs of the system run on every node, often without a limit: as strangers they would
@@ -78,7 +83,7 @@ Outlook foresee(const Member& member, const Kin* kin, std::int64_t capacity,
     outlook.expected = used;
   } else {
     outlook.stranger = true;
-    // One that is tried displaces nobody.
+    // One that is tried displaces no other.
     outlook.expected =
         member.tried ? used : used + settings.stranger_growth * (static_cast<double>(bound) - used);
   }

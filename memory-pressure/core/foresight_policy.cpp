@@ -20,6 +20,13 @@ constexpr double kTryShare = 0.25;
 /// Whether one may be held at all is known by then.
 constexpr Duration kUnknownHeld = std::chrono::milliseconds{200};
 
+constexpr double kCautiousConfidence = 3;
+constexpr double kCautiousBrake = 2;
+constexpr Duration kCautious = std::chrono::minutes{10};
+constexpr Duration kBrakeCounts = std::chrono::minutes{1};
+/// Holds in a row are one brake.
+constexpr Duration kBrakeApart = std::chrono::seconds{1};
+
 /// In the order of their births; of those born together there is one, too.
 auto birth_of(const Member& member) {
   return std::tuple{member.seen.born.value_or(member.seen.started),
@@ -34,7 +41,12 @@ bool is_spared(const Member& member, TimePoint now) {
 }  // namespace
 
 ForesightPolicy::ForesightPolicy(const PolicySettings& settings)
-    : settings_(settings), time_(kLookGapMax), members_(settings), others_(settings) {}
+    : settings_(settings),
+      time_(kLookGapMax),
+      members_(settings),
+      others_(settings),
+      confidence_(settings.confidence),
+      brake_(settings.brake) {}
 
 Decision ForesightPolicy::decide(const Observation& seen) {
   const TimePoint now = time_.advance(seen.now);
@@ -42,6 +54,7 @@ Decision ForesightPolicy::decide(const Observation& seen) {
   const auto memory = memory_.take(seen.memory);
   Tick tick;
   if (memory) {
+    set_caution(now);
     tick = look(*memory, seen.update_latency.value_or(settings_.update_latency), now);
     take_turns(tick);
     hold_what_does_not_fit(tick);
@@ -68,8 +81,7 @@ ForesightPolicy::Tick ForesightPolicy::look(const NodeMemory& memory, Duration l
   tick.cap = static_cast<double>(memory.capacity - settings_.reserve);
   tick.free = tick.cap - static_cast<double>(memory.used);
   const Duration reaction = std::max(settings_.fast_sample, now - decided_at_) + 2 * latency;
-  tick.edge =
-      std::max(kEdgeShare * tick.cap, settings_.brake * grown_lately(memory.used, reaction, now));
+  tick.edge = std::max(kEdgeShare * tick.cap, brake_ * grown_lately(memory.used, reaction, now));
   std::int64_t told = 0;
   for (auto& [id, member] : members_.all()) {
     const Outlook outlook = foresee(member, members_.kin_of(member), memory.capacity, settings_);
@@ -96,7 +108,7 @@ double ForesightPolicy::grown_lately(std::int64_t used, Duration within, TimePoi
 }
 
 bool ForesightPolicy::fits(const Forecast& forecast, double cap) const {
-  return forecast.total(settings_.confidence) <= cap;
+  return forecast.total(confidence_) <= cap;
 }
 
 // One that ever ran waits no longer than pause_max; those that were held together take turns.
@@ -124,8 +136,7 @@ void ForesightPolicy::hold_what_does_not_fit(Tick& tick) {
     const auto& [member, outlook] = tick.running[i];
     Forecast without = tick.forecast;
     without.move(outlook, true);
-    const bool helps =
-        without.total(settings_.confidence) < tick.forecast.total(settings_.confidence);
+    const bool helps = without.total(confidence_) < tick.forecast.total(confidence_);
     if (!helps || member->late || member->tried || is_mid(*member) ||
         is_spared(*member, tick.now)) {
       ++i;
@@ -148,9 +159,26 @@ void ForesightPolicy::brake(Tick& tick) {
     const auto [best, most] =
         std::minmax_element(tick.running.begin(), tick.running.end(), by_need);
     if (best == most || most->outlook.need == 0) return;
+    note_brake(tick.now);
     hold(tick, static_cast<std::size_t>(most - tick.running.begin()),
          "more may be needed than is free");
   }
+}
+
+void ForesightPolicy::set_caution(TimePoint now) {
+  confidence_ = settings_.confidence;
+  brake_ = settings_.brake;
+  if (!cautious_until_ || now >= *cautious_until_) return;
+  confidence_ = std::max(confidence_, kCautiousConfidence);
+  brake_ = std::max(brake_, kCautiousBrake);
+}
+
+// A brake is a forecast that was too bold. More than one a minute: more is kept free for a while.
+void ForesightPolicy::note_brake(TimePoint now) {
+  const Duration since = braked_at_ ? now - *braked_at_ : kBrakeCounts;
+  if (since < kBrakeApart) return;
+  braked_at_ = now;
+  if (since < kBrakeCounts) cautious_until_ = now + kCautious;
 }
 
 void ForesightPolicy::let_go(Tick& tick) {
@@ -180,7 +208,7 @@ void ForesightPolicy::let_go(Tick& tick) {
   }
 }
 
-// Its limit says no for ever, and it cannot become known while it is held.
+// Its limit never fits, and it cannot become known while it is held.
 bool ForesightPolicy::is_worth_a_try(const Tick& tick, const Runner& held) const {
   return held.outlook.stranger && tick.now - held.member->changed >= settings_.pause_max &&
          tick.free > kTryShare * tick.cap &&
@@ -261,8 +289,7 @@ void ForesightPolicy::conclude(const Tick& tick, const NodeMemory& memory,
 void ForesightPolicy::admit(const Tick& tick, Decision& decision) const {
   decision.admit_bytes = decision.room_bytes = kAdmitAnything;
   if (!settings_.gate) return;
-  const double fitting =
-      (tick.cap - tick.forecast.total(settings_.confidence)) / settings_.stranger_growth;
+  const double fitting = (tick.cap - tick.forecast.total(confidence_)) / settings_.stranger_growth;
   const double claims = tick.free - static_cast<double>(tick.forecast.room);
   const bool far = tick.free > 2 * tick.edge + kEdgeShare * tick.cap;
   const double room = tick.held.empty() ? std::min(fitting, far ? fitting : claims) : 0;
@@ -275,7 +302,7 @@ std::string ForesightPolicy::in_words(const Tick& tick) const {
   std::snprintf(text.data(), text.size(),
                 "expected %.0f of %.0f MiB, free %.0f MiB, edge %.0f MiB, could need %.0f MiB, "
                 "%zu batch running, %zu held: %s",
-                tick.forecast.total(settings_.confidence) / kMiB, tick.cap / kMiB, tick.free / kMiB,
+                tick.forecast.total(confidence_) / kMiB, tick.cap / kMiB, tick.free / kMiB,
                 tick.edge / kMiB, static_cast<double>(tick.forecast.room) / kMiB,
                 tick.running.size(), tick.held.size(),
                 fits(tick.forecast, tick.cap) ? "fits" : "does not fit");

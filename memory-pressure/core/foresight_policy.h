@@ -58,6 +58,8 @@ class ForesightPolicy final : public Policy {
   void take_turns(Tick& tick);
   void hold_what_does_not_fit(Tick& tick);
   void brake(Tick& tick);
+  void set_caution(TimePoint now);
+  void note_brake(TimePoint now);
   void let_go(Tick& tick);
   [[nodiscard]] bool is_worth_a_try(const Tick& tick, const Runner& held) const;
   void keep_one_running(Tick& tick);
@@ -78,6 +80,10 @@ class ForesightPolicy final : public Policy {
   BridgedMemory memory_;
   TimePoint decided_at_;
   std::optional<TimePoint> turn_until_;
+  std::optional<TimePoint> braked_at_;
+  std::optional<TimePoint> cautious_until_;
+  double confidence_;  ///< z in force
+  double brake_;       ///< r in force
 };
 
 /// MakePolicy of this rule.

@@ -92,9 +92,10 @@ void Freezes::look_at_kernel(const Observation& seen, TimePoint own, Actions& ac
     const auto found = frosts_.find(container.id);
     if (found == frosts_.end()) continue;
     Frost& frost = found->second;
-    frost.container = container;
     // What was read before the last answer may show the state before it.
-    if (frost.call != 0 || !container.frozen || own <= frost.answered_at) continue;
+    const bool fresh = container.sampled != frost.container.sampled && own > frost.answered_at;
+    frost.container = container;
+    if (frost.call != 0 || !container.frozen || !fresh) continue;
     const bool undone = frost.wanted && frost.frozen == true && !*container.frozen;
     frost.frozen = container.frozen;
     if (undone && ++frost.thaws >= kForeignThawsMax) {

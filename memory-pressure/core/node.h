@@ -70,7 +70,7 @@ struct Container {
 
   /// Bytes in use that cannot be reclaimed; absent: not known yet, which is not 0.
   std::optional<std::int64_t> working_set;
-  TimePoint sampled;  ///< when working_set was read
+  TimePoint sampled;  ///< when working_set and frozen were read
 
   /// As the kernel has it; absent: not read yet or unreadable.
   std::optional<CpuQuota> quota;

@@ -11,7 +11,7 @@
 namespace sluice::node_agent {
 
 /// A running container that has one of our quotas although no record has its original, or one of a
-/// Job that is frozen although no record says so: nobody else freezes those.
+/// Job that is frozen although no record says so: no other program freezes those.
 struct Stray {
   std::string id;
   CpuQuota original{};   ///< as far as known: that of its pod

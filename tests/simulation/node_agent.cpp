@@ -44,8 +44,8 @@ std::optional<Problem> SimJournal::compact(std::span<const JournalRecord> record
 }
 
 SimAgent::SimAgent(SimKernel& kernel, ManualTime& time, const MemoryController::Options& rules,
-                   const NodeFaults& faults, const Doctoring& doctoring, std::uint64_t seed,
-                   Told told)
+                   const NodeFaults& faults, const Doctoring& doctoring,
+                   std::optional<double> sight_ms, std::uint64_t seed, Told told)
     : kernel_(kernel),
       time_(time),
       faults_(faults),
@@ -57,6 +57,7 @@ SimAgent::SimAgent(SimKernel& kernel, ManualTime& time, const MemoryController::
                 .time = time,
                 .clock = clock_,
                 .faults = faults_,
+                .sight_ms = sight_ms,
                 .doctoring = doctoring,
                 .random = random_,
                 .stopped = std::move(told.stopped)}) {

@@ -43,7 +43,11 @@ class SimAgent {
 
   /// `kernel`, `time` and `doctoring` outlive this.
   SimAgent(SimKernel& kernel, ManualTime& time, const MemoryController::Options& rules,
-           const NodeFaults& faults, const Doctoring& doctoring, std::uint64_t seed, Told told);
+           const NodeFaults& faults, const Doctoring& doctoring, std::optional<double> sight_ms,
+           std::uint64_t seed, Told told);
+
+  /// The program of a new container begins.
+  void begin(const std::string& id) { runtime_.begin(id); }
 
   /// Lets faults happen that are due now.
   void pass();

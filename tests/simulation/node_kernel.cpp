@@ -31,18 +31,21 @@ void SimKernel::begin_cycle(Cgroup& group) {
 
 void SimKernel::plan_step(Cgroup& group, double now) {
   if (group.to_fault > 0 || group.to_work > 0 || group.load.cycles == 0) return;
+  double nap = group.load.nap_ms;
   if (group.used + group.load.step > group.level) {
     group.used = group.load.limit / 2;
     ++group.cycle;
     begin_cycle(group);
+    nap += group.load.rest_ms;
   }
   group.to_fault = group.load.step;
   group.to_work = group.load.work_ms;
-  group.nap_until = now + group.load.nap_ms;
+  group.nap_until = now + nap;
 }
 
 bool SimKernel::wants_cpu(const Cgroup& group, double now) const {
-  return now >= group.nap_until && (group.to_fault > 0 || group.to_work > 0) && group.tokens > 0;
+  return !group.frozen && now >= group.nap_until && (group.to_fault > 0 || group.to_work > 0) &&
+         group.tokens > 0;
 }
 
 void SimKernel::pass(double now, double milliseconds, std::vector<std::string>& killed,

@@ -14,9 +14,11 @@ namespace sluice::node_agent {
 struct Workload {
   std::int64_t limit = 0;
   std::int64_t step = 0;
-  int cycles = 0;      ///< 0: never changes
-  double nap_ms = 0;   ///< between two steps
-  double work_ms = 0;  ///< CPU of a step beside the faults
+  int cycles = 0;               ///< 0: never changes
+  double nap_ms = 0;            ///< between two steps
+  double work_ms = 0;           ///< CPU of a step beside the faults
+  double rest_ms = 0;           ///< after it has freed
+  std::int64_t told_limit = 0;  ///< that the runtime tells, where it is above `limit`
 };
 
 /// One container in the simulated kernel.
@@ -25,6 +27,7 @@ struct Cgroup {
   Workload load;
   CpuQuota original;
   CpuQuota quota;
+  bool frozen = false;
   std::int64_t used = 0;
   int cycle = 0;
   double cpu_ms = 0;  ///< ever consumed
@@ -55,6 +58,8 @@ class SimKernel {
             std::vector<std::string>& completed);
 
   [[nodiscard]] std::map<std::string, Cgroup>& groups() { return groups_; }
+
+  [[nodiscard]] const std::map<std::string, Cgroup>& groups() const { return groups_; }
 
   [[nodiscard]] std::int64_t used() const;
 

@@ -64,8 +64,23 @@ TEST(NodeMutants, LostJournalIsDetected) {
               breaks("throttled without a reason", {.loses_journal = true}, {.crash = true}));
 }
 
+TEST(NodeMutants, LostThawsAreDetected) {
+  const Doctoring lost{.loses_thaws = true};
+  EXPECT_TRUE(breaks("jobs were done", lost, {}, PolicyKind::foresight));
+}
+
+TEST(NodeMutants, RuleThatHoldsWithoutAReasonIsDetected) {
+  const Doctoring idle{.decision = [](Decision& decision, const Observation& seen) {
+    if (seen.containers.size() > 2) {
+      decision.throttled.push_back({.id = seen.containers.back().id, .freeze = true});
+    }
+  }};
+  EXPECT_TRUE(breaks("throttled without a reason", idle, {}, PolicyKind::foresight));
+}
+
 TEST(NodeMutants, UnchangedPolicyBreaksNoRule) {
   EXPECT_FALSE(breaks("", {}));
+  EXPECT_FALSE(breaks("", {}, {}, PolicyKind::foresight));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Goal: a fault in the loop of the node agent or in its hand breaks a promise that
+// Goal: a fault in the loop of the node agent, in its hand or in its rule breaks a promise that
 // node_simulation_test.cpp checks. Method: as planted_faults_test.cpp.
 #include "tests/simulation/node_run.h"
 
@@ -18,6 +18,7 @@ struct Fault {
   std::string name;
   std::string claim;  ///< that a run then breaks
   NodeFaults faults{};
+  PolicyKind policy = PolicyKind::headroom;
 };
 
 class NodePlantedFaults : public testing::TestWithParam<Fault> {};
@@ -28,11 +29,16 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"SamplesOnce", "no decision was made"},
         Fault{"RecoversNothing", "more than given", {.crash = true}},
         Fault{"FindsTheRuntimeOnce", "no decision was made", {.runtime_down = true, .crash = true}},
-        Fault{"ThrottlesUnwritten", "more than given", {.crash = true}}),
+        Fault{"ThrottlesUnwritten", "more than given", {.crash = true}},
+        Fault{"HoldsNobodyAtBirth", "was killed", {}, PolicyKind::foresight},
+        Fault{"LetsNobodyGo", "without a reason", {}, PolicyKind::foresight},
+        Fault{"NeverBrakes", "was killed", {}, PolicyKind::foresight},
+        Fault{"ExpectsNothingOfStrangers", "was killed", {}, PolicyKind::foresight},
+        Fault{"ThawsNobody", "without a reason", {}, PolicyKind::foresight}),
     [](const auto& each) { return each.param.name; });
 
 TEST_P(NodePlantedFaults, AreDetected) {
-  EXPECT_TRUE(breaks(GetParam().claim, {}, GetParam().faults));
+  EXPECT_TRUE(breaks(GetParam().claim, {}, GetParam().faults, GetParam().policy));
 }
 
 }  // namespace

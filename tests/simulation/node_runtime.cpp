@@ -2,6 +2,7 @@
 
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/io/container_watch.h"
+#include <algorithm>
 
 namespace sluice::node_agent {
 namespace {
@@ -12,6 +13,8 @@ constexpr Duration kDownEvery = std::chrono::seconds{12};
 constexpr Duration kDownFor = std::chrono::seconds{6};
 constexpr Duration kRefusal = std::chrono::milliseconds{1};
 constexpr Duration kList = std::chrono::milliseconds{5};
+/// From the sight of a birth to the runtime's word about it.
+constexpr Duration kDescribe = std::chrono::milliseconds{5};
 constexpr Duration kStop = std::chrono::milliseconds{50};
 constexpr Duration kStopAnswer = std::chrono::milliseconds{60};
 
@@ -23,6 +26,7 @@ Duration milliseconds(double count) {
 
 void SimRuntime::forget() {
   known_.clear();
+  born_ = nullptr;
   waiting_.clear();
   answers_ = false;
 }
@@ -103,8 +107,9 @@ void SimRuntime::list() {
   known_.clear();
   for (const auto& [id, group] : parts_.kernel.groups()) {
     Container one = group.shown;
-    one.memory_limit = group.load.limit;
+    one.memory_limit = std::max(group.load.limit, group.load.told_limit);
     one.started += parts_.clock.now() - parts_.time.now();
+    if (const auto born = born_at_.find(id); born != born_at_.end()) one.born = born->second;
     measure(one);
     known_.push_back(one);
   }
@@ -115,7 +120,44 @@ void SimRuntime::measure(Container& one) {
   const bool here = found != parts_.kernel.groups().end();
   one.working_set = here ? std::optional{found->second.used} : std::nullopt;
   one.quota = here ? std::optional{found->second.quota} : std::nullopt;
+  one.frozen = here ? std::optional{found->second.frozen} : std::nullopt;
+  one.processes = here ? 1 : 0;
   one.sampled = parts_.clock.now();
+}
+
+void SimRuntime::begin(const std::string& id) {
+  if (!parts_.sight_ms) return;
+  const Duration sight = milliseconds(*parts_.sight_ms);
+  parts_.time.after(sight, [this, id] { see_birth(id, false); });
+  parts_.time.after(sight + kDescribe, [this, id] { see_birth(id, true); });
+}
+
+// What the control groups show at once, and what one status of the runtime adds.
+void SimRuntime::see_birth(const std::string& id, bool described) {
+  const auto group = parts_.kernel.groups().find(id);
+  if (!born_ || group == parts_.kernel.groups().end() || (described && is_down())) return;
+  const TimePoint born = born_at_.try_emplace(id, parts_.clock.now()).first->second;
+  auto known = std::find_if(known_.begin(), known_.end(),
+                            [&](const Container& one) { return one.id == id; });
+  if (known == known_.end()) known = known_.insert(known_.end(), Container{});
+  if (known->described && !known->id.empty()) return;
+  if (described) *known = group->second.shown;
+  known->id = id;
+  known->cgroup = group->second.shown.cgroup;
+  known->memory_limit = std::max(group->second.load.limit, group->second.load.told_limit);
+  known->described = described;
+  known->born = born;
+  measure(*known);
+  born_();
+}
+
+void SimRuntime::freeze(const Freeze& order,
+                        const std::function<void(Outcome, const std::string& text)>& done) {
+  ++freezes_;
+  Cgroup* const group = touched(order.id);
+  if (group == nullptr) return done(Outcome::not_found, "");
+  if (!parts_.doctoring.loses_thaws || order.frozen) group->frozen = order.frozen;
+  done(Outcome::ok, "");
 }
 
 void SimRuntime::sample(TimePoint /*now*/, bool hurry) {

@@ -8,6 +8,7 @@
 #include "memory-pressure/io/runtime.h"
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
@@ -27,6 +28,7 @@ class SimRuntime final : public Runtime, public ContainerView {
     ManualTime& time;
     const ManualLoop& clock;  ///< the agent's and the runtime's
     const NodeFaults& faults;
+    std::optional<double> sight_ms;  ///< absent: births are seen in the next list only
     const Doctoring& doctoring;
     std::mt19937_64& random;
     std::function<void(const std::string& id)> stopped;  ///< ends a container
@@ -42,6 +44,8 @@ class SimRuntime final : public Runtime, public ContainerView {
 
   [[nodiscard]] int updates() const { return updates_; }
 
+  [[nodiscard]] int freezes() const { return freezes_; }
+
   [[nodiscard]] const std::vector<std::string>& breaches() const { return breaches_; }
 
   void connect(Found done) override;
@@ -56,7 +60,10 @@ class SimRuntime final : public Runtime, public ContainerView {
 
   void on_pod_ended(PodEnded /*ended*/) override {}
 
-  void on_born(std::function<void()> /*born*/) override {}
+  void on_born(std::function<void()> born) override { born_ = std::move(born); }
+
+  /// The program of a new container begins. Seen after `NodeScene::sight_ms`.
+  void begin(const std::string& id);
 
   void look(std::function<void(bool answered)> done) override;
   void sample(TimePoint now, bool hurry) override;
@@ -70,10 +77,8 @@ class SimRuntime final : public Runtime, public ContainerView {
   void read_quota(const std::string& id,
                   std::function<void(std::optional<CpuQuota>)> done) override;
 
-  void freeze(const Freeze& /*order*/,
-              const std::function<void(Outcome, const std::string& text)>& done) override {
-    done(Outcome::refused, "");
-  }
+  void freeze(const Freeze& order,
+              const std::function<void(Outcome, const std::string& text)>& done) override;
 
   bool reclaim(const std::string& /*id*/, std::int64_t /*bytes*/) override { return false; }
 
@@ -87,6 +92,7 @@ class SimRuntime final : public Runtime, public ContainerView {
   [[nodiscard]] Cgroup* touched(const std::string& id);
   void take_effect(const std::string& id, const CpuQuota& quota);
   void list();
+  void see_birth(const std::string& id, bool described);
   void measure(Container& one);
 
   Parts parts_;
@@ -94,11 +100,14 @@ class SimRuntime final : public Runtime, public ContainerView {
   std::string socket_ = "simulated";
   std::set<std::string> in_flight_;  // ids of updates that will be answered
   std::vector<Container> known_;
+  std::map<std::string, TimePoint> born_at_;        // as seen
+  std::function<void()> born_;                      // of the agent that lives
   std::vector<std::function<void(bool)>> waiting_;  // for the list under way
   TimePoint sampled_;                               // in true time
   bool looking_ = false;
   bool answers_ = false;
   int updates_ = 0;
+  int freezes_ = 0;
   std::vector<std::string> breaches_;
 };
 

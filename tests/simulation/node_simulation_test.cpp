@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 namespace sluice::node_agent {
 namespace {
@@ -25,9 +24,7 @@ Rules at_lab_scale(PolicyKind policy = PolicyKind::headroom) {
 }
 
 Rules throttle_only() {
-  Rules rules = at_lab_scale();
-  rules.policy.gate = false;
-  return rules;
+  return throttling(PolicyKind::headroom);
 }
 
 Rules gate_only() {
@@ -40,32 +37,6 @@ Rules paper() {
   Rules rules = at_lab_scale();
   rules.make_policy = make_paper;
   return rules;
-}
-
-struct Sum {
-  int own = 0;
-  int kernel = 0;
-  double makespan_s = 0;
-  double wasted_s = 0;
-  int updates = 0;
-  std::string breaches;
-};
-
-Sum pooled(NodeScene scene, const Rules& rules, std::uint64_t seeds,
-           const NodeFaults& faults = {}) {
-  Sum sum;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
-    const NodeRun run = play(scene, rules, seed, faults);
-    sum.own += run.restarts_own;
-    sum.kernel += run.restarts_kernel;
-    sum.makespan_s += run.makespan_ms / 1000;
-    sum.wasted_s += run.wasted_ms / 1000;
-    sum.updates += run.updates;
-    for (const std::string& breach : run.breaches) {
-      sum.breaches += "seed " + std::to_string(seed) + ": " + breach + "\n";
-    }
-  }
-  return sum;
 }
 
 NodeScene with_bystanders(int at_once) {

@@ -48,6 +48,16 @@ FAULTS = {
     # It throttles before the journal has the original.
     'ThrottlesUnwritten': ('problem = parts_.journal->append(records);\n  if (!problem && parts_',
                            'problem;\n  if (!problem && parts_'),
+    # Births are not held, whatever is expected of them.
+    'HoldsNobodyAtBirth': ('hold(tick, i, "what it is expected to use does not fit");', '++i;'),
+    # Who is held stays so until nobody else runs.
+    'LetsNobodyGo': ('if (!by_claims && (expected || !(by_expectation || try_it))) return;', 'return;'),
+    # Running containers may need more than is left.
+    'NeverBrakes': ('if (scarce && tick.free < tick.edge) {', 'if (scarce && tick.free < -tick.cap) {'),
+    # Containers of unknown kin are expected to stay as small as they begin.
+    'ExpectsNothingOfStrangers': ('member.tried ? used : used + ', 'member.tried ? used : used + 0 * '),
+    # Whoever was to be held once is held for good.
+    'ThawsNobody': ('for (auto& [id, frost] : frosts_) frost.wanted = false;\n', ''),
 }
 
 

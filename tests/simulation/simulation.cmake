@@ -76,11 +76,15 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
             simulation/node_runtime.cpp support/manual_loop.cpp
     DEPS sluice::autoscaler_core sluice::node_agent_io)
   sluice_test(node_simulation_test LABEL simulation
-    SOURCES simulation/node_mutants_test.cpp simulation/node_simulation_test.cpp
+    SOURCES simulation/node_foresight_test.cpp simulation/node_mutants_test.cpp simulation/node_simulation_test.cpp
     DEPS    sluice::node_worlds sluice::paper_policy)
   set_tests_properties(node_simulation_test PROPERTIES TIMEOUT 900)
   sluice_planted_faults(node_planted_faults_test sluice::node_worlds)
   sluice_planted_fault(node_planted_faults_test memory-pressure/io/control_loop.cpp
     SamplesOnce RecoversNothing FindsTheRuntimeOnce)
   sluice_planted_fault(node_planted_faults_test memory-pressure/io/hand.cpp ThrottlesUnwritten)
+  sluice_planted_fault(node_planted_faults_test memory-pressure/core/foresight_policy.cpp
+    HoldsNobodyAtBirth LetsNobodyGo NeverBrakes)
+  sluice_planted_fault(node_planted_faults_test memory-pressure/core/forecast.cpp ExpectsNothingOfStrangers)
+  sluice_planted_fault(node_planted_faults_test memory-pressure/core/freezes.cpp ThawsNobody)
 endif()

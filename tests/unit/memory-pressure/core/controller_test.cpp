@@ -85,7 +85,7 @@ TEST(MemoryController, SwitchedOffItReleasesAtOnceAndThrottlesNothingUntilItIsOn
 }
 
 // The group of an ended container lives on until it is removed, with next to nothing in use.
-TEST(MemoryController, WhoHasNoProcessLeftIsNoContainer) {
+TEST(MemoryController, GroupWithoutAProcessIsNoContainer) {
   Scene scene = pressed();
   scene["b"].processes = 0;
   MemoryController controller{{.policy = settings()}};

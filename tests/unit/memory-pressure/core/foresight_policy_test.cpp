@@ -1,84 +1,11 @@
-// Goal: the rule of foresight holds whom it must, and nobody else.
+// Goal: the rule of foresight holds the containers it must, and no others.
 // Method: a node of 1000 MiB without a reserve, told in sizes; each claim by who is held then.
-#include "memory-pressure/core/foresight_policy.h"
-
-#include "tests/unit/memory-pressure/core/scene.h"
+#include "tests/unit/memory-pressure/core/foreseen.h"
 
 #include <gtest/gtest.h>
 
-#include "memory-pressure/core/quota.h"
-
 namespace sluice::node_agent {
 namespace {
-
-PolicySettings without_reserve() {
-  PolicySettings settings;
-  settings.reserve = 0;
-  return settings;
-}
-
-/// A node under the rule. Its memory is what its containers use, and `beside`.
-class Foreseen {
- public:
-  explicit Foreseen(const PolicySettings& settings = without_reserve()) : policy_{settings} {}
-
-  /// A container of a Job whose program begins now.
-  Container& birth(const std::string& id, std::int64_t limit, std::int64_t size = 0) {
-    Container& one = scene.add(id, size, limit, 0);
-    one.marks.batch = true;
-    one.cgroup = "/pods/" + id;
-    one.born = scene.seen.now;
-    one.image = "job";
-    one.frozen = false;
-    return one;
-  }
-
-  Container& service(const std::string& id, std::int64_t limit, std::int64_t size) {
-    Container& one = scene.add(id, size, limit, 3'600'000);
-    one.image = "service";
-    return one;
-  }
-
-  /// Who is held or throttled after a look, `milliseconds` after the one before.
-  std::string look(std::int64_t milliseconds = 50) {
-    scene.after(milliseconds);
-    std::int64_t used = beside * kMiB;
-    for (const Container& one : scene.seen.containers) used += one.working_set.value_or(0);
-    scene.node().used = used;
-    decision = policy_.decide(scene.seen);
-    for (Container& one : scene.seen.containers) one.frozen = false;
-    for (const Throttle& held : decision.throttled) scene[held.id].frozen = held.freeze;
-    return throttled(decision);
-  }
-
-  std::string look_for(Duration time, std::int64_t each_ms = 250) {
-    std::string last;
-    for (Duration at{}; at < time; at += std::chrono::milliseconds{each_ms}) last = look(each_ms);
-    return last;
-  }
-
-  /// Containers of 100 MiB with `limit` that swing between 20 and 60 have been watched.
-  void know(std::int64_t limit) {
-    for (int cycle = 0; cycle < 3; ++cycle) {
-      if (cycle == 0) birth("teacher", limit, 20);
-      scene.grow("teacher", 60);
-      look_for(std::chrono::seconds{10});
-      scene.grow("teacher", 20);
-      look_for(std::chrono::seconds{10});
-    }
-    scene.remove("teacher");
-    look();
-  }
-
-  ForesightPolicy& policy() { return policy_; }
-
-  Scene scene;
-  std::int64_t beside = 0;
-  Decision decision;
-
- private:
-  ForesightPolicy policy_;
-};
 
 constexpr auto kMinute = std::chrono::seconds{60};
 
@@ -116,7 +43,7 @@ TEST(ForesightPolicy, TheOldestIsLetGoFirstWhenThereIsRoom) {
   EXPECT_EQ(node.look(), "d:frozen");
 }
 
-TEST(ForesightPolicy, LimitsFarAboveUseHoldNobodyOnceKinAreKnown) {
+TEST(ForesightPolicy, LimitsFarAboveUseAreNoReasonForAHoldOnceKinAreKnown) {
   Foreseen node;
   (void)node.look();
   node.know(400);
@@ -137,8 +64,10 @@ TEST(ForesightPolicy, VarianceOfKinIsKeptFreeAsOftenAsConfigured) {
       node.scene.after(1);
       node.birth(std::string(1, static_cast<char>('a' + i)), 100);
     }
-    // n * 36 + z * 19.6 * sqrt(n): 980 of 21 with 2.5, 983 of 20 with 3.
-    EXPECT_EQ(node.look(), confidence < 3 ? "v:frozen" : "u:frozen v:frozen");
+    // Mean 36, and in part still the peak: 43.7 * n + z * 19.6 * sqrt(n) is 994 for 18 with 2.5,
+    // 985 for 17 with 3.
+    const std::string held = "s:frozen t:frozen u:frozen v:frozen";
+    EXPECT_EQ(node.look(), confidence < 3 ? held : "r:frozen " + held);
   }
 }
 
@@ -174,6 +103,28 @@ TEST(ForesightPolicy, GrowthOfOneReactionIsTheEdge) {
   }
 }
 
+TEST(ForesightPolicy, MoreThanOneBrakeAMinuteMakesItCautiousForAWhile) {
+  Foreseen node;
+  node.scene.seen.update_latency = std::chrono::milliseconds{1};
+  (void)node.look();
+  for (const char* id : {"a", "b"}) node.birth(id, 450, 200);
+  const auto grows = [&](bool in_two_steps) {
+    node.scene.grow("a", 200).grow("b", 200);
+    node.beside = 0;
+    (void)node.look_for(std::chrono::seconds{2});
+    if (in_two_steps) node.scene.grow("a", 330).grow("b", 330);
+    (void)node.look();
+    node.scene.grow("a", 350).grow("b", 350);
+    node.beside = 110;
+    return node.look();
+  };
+  // 190 are free then, 200 could be needed; in two steps 150 have gone since the look before.
+  EXPECT_EQ(grows(true), "");
+  EXPECT_EQ(grows(false), "b:frozen");
+  EXPECT_EQ(grows(false), "b:frozen");
+  EXPECT_EQ(grows(true), "b:frozen") << "twice what has gone is the edge now";
+}
+
 TEST(ForesightPolicy, SlowUpdatesMakeTheReactionLonger) {
   for (const std::int64_t latency : {1, 500}) {
     Foreseen node;
@@ -190,7 +141,7 @@ TEST(ForesightPolicy, SlowUpdatesMakeTheReactionLonger) {
   }
 }
 
-TEST(ForesightPolicy, WhoIsInTheMiddleOfAnAllocationIsLetGoBeforeOlderOnes) {
+TEST(ForesightPolicy, ContainerInTheMiddleOfAnAllocationIsLetGoBeforeOlderOnes) {
   Foreseen node;
   (void)node.look();
   node.know(400);
@@ -221,17 +172,6 @@ TEST(ForesightPolicy, OneAlwaysRuns) {
   EXPECT_EQ(node.look(), "b:frozen c:frozen");
   node.scene.remove("a");
   EXPECT_EQ(node.look(), "c:frozen") << "the one that needs least goes on";
-}
-
-TEST(ForesightPolicy, WhoRanBeforeTheFirstLookIsHeldByAShortageOnly) {
-  Foreseen node;
-  for (const char* id : {"a", "b", "c"}) node.birth(id, 500, 100).born.reset();
-  EXPECT_EQ(node.look(), "");
-  node.scene.after(1);
-  node.birth("new", 500);
-  EXPECT_EQ(node.look(), "new:frozen");
-  node.beside = 690;
-  EXPECT_EQ(node.look(), "b:frozen c:frozen new:frozen");
 }
 
 TEST(ForesightPolicy, HoldOfOneThatRanEndsAfterAMinuteAndOthersTakeTheirTurns) {
@@ -278,111 +218,6 @@ TEST(ForesightPolicy, StrangerThatNeverFitsByItsLimitIsTriedAloneAfterAMinute) {
   EXPECT_EQ(node.look_for(std::chrono::seconds{30}), "b:frozen") << "it stays let go";
 }
 
-TEST(ForesightPolicy, BirthOfUnknownMarksIsLeftAloneWhileThereIsRoom) {
-  Foreseen node;
-  (void)node.look();
-  node.birth("old", 900, 100);
-  (void)node.look();
-  node.birth("new", 900).described = false;
-  EXPECT_EQ(node.look(1), "");
-  node.scene["new"].described = true;
-  EXPECT_EQ(node.look(1), "new:frozen");
-}
-
-TEST(ForesightPolicy, BirthOfUnknownMarksIsHeldForAMomentWhenThereIsNoRoom) {
-  Foreseen node;
-  node.beside = 990;
-  (void)node.look();
-  Container& birth = node.birth("new", 900);
-  birth.described = false;
-  birth.marks = {};
-  EXPECT_EQ(node.look(1), "new:frozen");
-  EXPECT_EQ(node.look(100), "new:frozen");
-  EXPECT_EQ(node.look(100), "") << "200 ms after it was seen";
-  EXPECT_EQ(node.look(1), "");
-}
-
-TEST(ForesightPolicy, ProvisionalHoldEndsWhenItTurnsOutToBeNoneThatMayBeHeld) {
-  Foreseen node;
-  node.beside = 990;
-  (void)node.look();
-  Container& birth = node.birth("new", 0);
-  birth.described = false;
-  birth.marks = {};
-  EXPECT_EQ(node.look(1), "new:frozen");
-  node.scene["new"].described = true;
-  EXPECT_EQ(node.look(1), "");
-}
-
-TEST(ForesightPolicy, ExemptAndServingContainersAreNeverFrozen) {
-  Foreseen node;
-  node.beside = 900;
-  (void)node.look();
-  node.birth("never", 500).marks.never = true;
-  node.birth("serves", 500).marks.serves = true;
-  node.birth("probed", 500).marks.exec_probe = true;
-  node.birth("init", 500).marks.init = true;
-  node.birth("bare", 500).marks.batch = false;
-  node.birth("pair", 500).marks.whole_pod = true;
-  Container& second = node.birth("pair-2", 500);
-  second.marks.whole_pod = true;
-  second.pod_uid = "uid-pair";
-  EXPECT_EQ(node.look(), "");
-  EXPECT_EQ(node.look(), "");
-}
-
-TEST(ForesightPolicy, OthersAreThrottledOnlyWhenNoBatchContainerIsLeftToHold) {
-  Foreseen node;
-  (void)node.look();
-  node.service("service", 600, 300);
-  node.service("other", 50, 40);
-  node.birth("a", 200, 100);
-  node.birth("b", 200, 100);
-  EXPECT_EQ(node.look_for(std::chrono::seconds{10}), "");
-  node.scene.grow("service", 580);
-  node.beside = 100;
-  EXPECT_EQ(node.look(), "b:frozen service:100m") << "no other of a Job runs";
-}
-
-TEST(ForesightPolicy, ALeakIsSacrificedAtOnceOnceNoBatchContainerIsLeftToHold) {
-  Foreseen node;
-  (void)node.look();
-  node.service("leak", 0, 600);
-  node.service("calm", 50, 40);
-  node.birth("a", 150, 100);
-  node.birth("b", 150, 100);
-  for (int i = 0; i < 250 && !node.decision.sacrifice; ++i) {
-    node.scene.grow("leak", 600 + i);
-    (void)node.look(250);
-  }
-  ASSERT_TRUE(node.decision.sacrifice);
-  EXPECT_EQ(node.decision.sacrifice->id, "leak");
-  EXPECT_EQ(node.decision.sacrifice->grace, Duration::zero()) << "the node is above 0.97";
-  EXPECT_TRUE(throttled(node.decision).starts_with("b:frozen"));
-}
-
-TEST(ForesightPolicy, HoldByQuotaIsTheDeepestOneAndItsLeakIsExpected) {
-  PolicySettings settings = without_reserve();
-  settings.hold = HoldBy::quota;
-  Foreseen node{settings};
-  (void)node.look();
-  node.birth("a", 500);
-  node.birth("b", 740);
-  EXPECT_EQ(node.look(), "");
-  node.birth("c", 500);
-  // 0.8 * 1240 and 6 that leak in 3 s at 1m.
-  EXPECT_EQ(node.look(), "c:1m");
-  EXPECT_EQ(node.decision.throttled.front().ladder_step, 4U);
-}
-
-TEST(ForesightPolicy, WhoHasNoFreezerIsHeldByItsQuota) {
-  Foreseen node;
-  (void)node.look();
-  node.birth("a", 1000);
-  node.birth("b", 1000).cgroup.clear();
-  EXPECT_EQ(node.look(), "b:1m");
-}
-
 TEST(ForesightPolicy, GateAdmitsTheLargestStrangerThatFits) {
   Foreseen node;
   EXPECT_EQ(shown((node.look(), node.decision)), "ok [] 1250") << "a tenth more than the node";
@@ -413,50 +248,6 @@ TEST(ForesightPolicy, MemoryOfNoContainerIsExpectedToStay) {
   EXPECT_EQ(node.look(), "b:frozen");
 }
 
-TEST(ForesightPolicy, SystemProgramsWithoutALimitAreNoStrangers) {
-  Foreseen node;
-  node.service("kubelet", 0, 100).marks.system = true;
-  (void)node.look();
-  node.birth("a", 500);
-  node.birth("b", 500);
-  EXPECT_EQ(node.look(), "");
-}
-
-TEST(ForesightPolicy, WhoNeverGivesBackIsKnownAfterAMinute) {
-  Foreseen node;
-  node.service("service", 0, 100);
-  (void)node.look();
-  node.birth("a", 500);
-  node.birth("b", 500);
-  EXPECT_EQ(node.look(), "b:frozen");
-  EXPECT_EQ(node.look_for(std::chrono::seconds{81}), "");
-}
-
-TEST(ForesightPolicy, ThoseHeldBeforeThisStartStayHeldUntilThereIsRoom) {
-  Foreseen node;
-  node.beside = 960;
-  node.birth("a", 100, 10).born.reset();
-  node.scene.after(1);
-  node.birth("b", 100, 10).frozen = true;
-  EXPECT_EQ(node.look(), "b:frozen");
-  node.beside = 700;
-  EXPECT_EQ(node.look(), "");
-}
-
-TEST(ForesightPolicy, WhoIsFrozenByAnotherProgramCountsForWhatItHolds) {
-  Foreseen node;
-  (void)node.look();
-  node.birth("a", 500);
-  (void)node.look_for(std::chrono::seconds{2});
-  node.scene["a"].frozen = true;
-  node.birth("b", 600);
-  node.scene.seen.containers.back().frozen = false;
-  (void)node.policy().decide(node.scene.after(50).seen);
-  const Decision decision = node.policy().decide(node.scene.after(50).seen);
-  EXPECT_EQ(throttled(decision), "");
-  EXPECT_EQ(decision.admit_bytes / kMiB, 650) << "of 1000, 0.8 * 600 are b's";
-}
-
 TEST(ForesightPolicy, UnreadableMemoryChangesNothing) {
   Foreseen node;
   (void)node.look();
@@ -472,7 +263,7 @@ TEST(ForesightPolicy, UnreadableMemoryChangesNothing) {
   EXPECT_EQ(blind.admit_bytes, 0);
 }
 
-TEST(ForesightPolicy, SilentRuntimeKeepsNobodyFrozen) {
+TEST(ForesightPolicy, HoldsEndWhileTheRuntimeIsSilent) {
   Foreseen node;
   (void)node.look();
   node.birth("a", 600);
@@ -483,7 +274,7 @@ TEST(ForesightPolicy, SilentRuntimeKeepsNobodyFrozen) {
   EXPECT_EQ(node.look(), "");
 }
 
-TEST(ForesightPolicy, NextProcessKnowsWhatThisOneHasLearned) {
+TEST(ForesightPolicy, StatisticsOfKinServeTheNextProcess) {
   Foreseen before;
   (void)before.look();
   before.know(400);

@@ -109,6 +109,18 @@ TEST(Freezes, ThawByAnotherProgramIsUndoneAFewTimes) {
   EXPECT_TRUE(bench.reconciler.is_freezer_refused("a"));
 }
 
+TEST(Freezes, ReadingsFromBeforeTheLastWriteAreIgnored) {
+  Scene scene = node_of("a");
+  RuntimeBench bench{scene};
+  bench.tick("a:frozen");
+  Observation old = scene.seen;
+  old.containers.front().frozen = false;
+  for (int i = 0; i < 5; ++i) {
+    old.now += std::chrono::milliseconds{20};
+    EXPECT_TRUE(bench.reconciler.tick(wanting("a:frozen"), old).empty());
+  }
+}
+
 TEST(Freezes, OneFrozenByAnotherProgramIsNotTouched) {
   Scene scene = node_of("a");
   scene["a"].frozen = true;
@@ -118,7 +130,7 @@ TEST(Freezes, OneFrozenByAnotherProgramIsNotTouched) {
   EXPECT_EQ(frozen_in(scene), "a");
 }
 
-TEST(Freezes, OneThatEndedIsForgotten) {
+TEST(Freezes, OfAnEndedContainerAreDropped) {
   Scene scene = node_of("a");
   RuntimeBench bench{scene};
   bench.tick("a:frozen");

@@ -126,7 +126,7 @@ TEST(Kin, NoMoreThanTheMostAreKeptTheLongestUnseenGoFirst) {
   EXPECT_NE(book.known("new"), nullptr);
 }
 
-TEST(Kin, TextTellsTheNextProcessWhatIsKnown) {
+TEST(Kin, TextServesTheNextProcess) {
   KinBook book{kKnownAfter};
   watch(book, "sha256:1 main\n% 64", 30, seconds{30});
   watch(book, "sha256:1 main\n% 64", 50, seconds{30});

@@ -303,6 +303,21 @@ TEST(Reconciler, VictimThatDoesNotGoHasItsQuotaLiftedInTheEnd) {
   EXPECT_EQ(bench.tick("b:25"), "a -1/100000, read a, drop a");
 }
 
+TEST(Reconciler, DeepestQuotaOfOneThatMayNotBeFrozenComesWithABoundOnItsMemory) {
+  Scene scene = pair_of();
+  scene["b"].marks.batch = true;
+  Reconciler reconciler{{.boot_id = "boot"}};
+  Decision wanted = wanting("a:25 b:1");
+  for (Throttle& each : wanted.throttled) each.ladder_step = 4;
+  std::string bounds;
+  for (const Action& action : reconciler.tick(wanted, scene.seen)) {
+    const auto* update = std::get_if<Update>(&action);
+    if (update != nullptr) bounds += update->id + ":" + std::to_string(update->memory_high) + " ";
+  }
+  const std::int64_t bound = *scene["a"].working_set + kMiB;
+  EXPECT_EQ(bounds, "a:" + std::to_string(bound) + " b:0 ");
+}
+
 TEST(Reconciler, OneSacrificeAtATime) {
   Scene scene = pair_of();
   RuntimeBench bench{scene};

@@ -193,7 +193,7 @@ TEST(Recovery, SacrificesAndTheLeaseAreRead) {
   EXPECT_EQ(found.lease, (Lease{.by = "41", .until = TimePoint{std::chrono::seconds{99}}}));
 }
 
-TEST(Recovery, ListsWhoIsStillFrozenTheOldestContainerFirst) {
+TEST(Recovery, ListsFrozenContainersTheOldestFirst) {
   Scene scene;
   scene.add("young", 10, 200);
   scene.add("old", 10, 200).started = scene.seen.now - std::chrono::hours{1};
