@@ -87,7 +87,7 @@ class Births(HoldCase):
         self.assertEqual([one.exited(seconds=100).exit_code for one in jobs], [0] * 4)
         self.assertEqual(self.node.kernel_kills(), 0)
 
-    def test_held_by_quota_a_job_is_in_its_group_before_the_runtime_knows(self):
+    def test_a_job_held_by_quota_is_throttled_and_not_frozen(self):
         self.agent(hold='quota')
 
         jobs = self.jobs(8, GROWER)
