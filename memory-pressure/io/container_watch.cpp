@@ -61,8 +61,11 @@ void ContainerWatch::born(const std::vector<Birth>& births) {
   bool news = false;
   for (const Birth& birth : births) {
     if (known_.contains(birth.id) || sandboxes_.contains(birth.id)) continue;
-    const auto paths = cgroup_paths(birth.pid, mounts_, root_);
+    auto paths = cgroup_paths(birth.pid, mounts_, root_);
     if (!paths || paths->memory.find(birth.id) == std::string::npos) continue;  // over already
+    // Where it was seen; from a namespace of our own its process shows a path from there.
+    if (mounts_.memory.v2) paths->cpu = paths->freezer = birth.group;
+    paths->memory = birth.group;
     Known& known = known_[birth.id];
     known.seen.id = birth.id;
     known.seen.described = false;

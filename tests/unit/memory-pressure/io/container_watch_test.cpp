@@ -396,6 +396,25 @@ TEST_F(Watch, ManyContainersAreReadLessOften) {
   EXPECT_LE(ContainerWatch::interval(500, true), std::chrono::milliseconds{400});
 }
 
+// As in a pod with a namespace of control groups.
+TEST(WatchOfV2, ANewbornIsReadWhereItWasSeenWhateverItsProcessShows) {
+  const FixtureTree tree{Hierarchy::v2};
+  boost::asio::io_context io{1};
+  const Clock clock;
+  CriClient client{io, {.sockets = {}}};
+  ContainerWatch watch{client, clock, {.root = tree.root()}};
+  tree.set_memory("/kubepods/c1", {.used_mib = 2});
+  tree.set_frozen("/kubepods/c1", false);
+  tree.set_process(41, "/../../c1");
+
+  watch.born({{.id = "c1", .pid = 41, .group = "/kubepods/c1", .seen = {}, .after = {}}});
+
+  ASSERT_EQ(watch.containers().size(), 1U);
+  EXPECT_EQ(watch.containers()[0].working_set, 2 * kMiB);
+  EXPECT_EQ(watch.containers()[0].frozen, false);
+  EXPECT_EQ(watch.containers()[0].cgroup, "/kubepods/c1");
+}
+
 TEST(PidInInfo, IsFoundAtTheTopOnly) {
   EXPECT_EQ(pid_in(R"({"pid":12,"config":{"pid":9}})"), 12);
   EXPECT_FALSE(pid_in(R"({"config":{"pid":9}})").has_value());
