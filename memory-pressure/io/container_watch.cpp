@@ -6,6 +6,7 @@
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/io/pod_marks.h"
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 
 namespace sluice::node_agent {
@@ -61,11 +62,8 @@ void ContainerWatch::born(const std::vector<Birth>& births) {
   bool news = false;
   for (const Birth& birth : births) {
     if (known_.contains(birth.id) || sandboxes_.contains(birth.id)) continue;
-    auto paths = cgroup_paths(birth.pid, mounts_, root_);
+    const auto paths = paths_of(birth);
     if (!paths || paths->memory.find(birth.id) == std::string::npos) continue;  // over already
-    // Where it was seen; from a namespace of our own its process shows a path from there.
-    if (mounts_.memory.v2) paths->cpu = paths->freezer = birth.group;
-    paths->memory = birth.group;
     Known& known = known_[birth.id];
     known.seen.id = birth.id;
     known.seen.described = false;
@@ -75,6 +73,20 @@ void ContainerWatch::born(const std::vector<Birth>& births) {
     news = true;
   }
   if (news) tell_born();
+}
+
+// Runtimes make the same path in every hierarchy. The process is asked only where they have not:
+// its answer waits for the kernel's lock on all groups, some 30 ms while others are made, and from
+// a namespace of our own shows another path.
+std::optional<CgroupPaths> ContainerWatch::paths_of(const Birth& birth) const {
+  const auto has = [&birth](const CgroupMount& mount) {
+    return ::access(mount.directory(birth.group).c_str(), F_OK) == 0;
+  };
+  if (has(mounts_.memory) && has(mounts_.cpu) && has(mounts_.freezer)) {
+    return CgroupPaths{
+        .memory = birth.group, .cpu = birth.group, .freezer = birth.group, .unified = birth.group};
+  }
+  return cgroup_paths(birth.pid, mounts_, root_);
 }
 
 void ContainerWatch::tell_born() {

@@ -97,6 +97,7 @@ class ContainerWatch final : public ContainerView {
                          const Result<cri::ContainerStatus, CallFailure>& status);
   [[nodiscard]] bool ask_who_froze();
   void place_newborn();
+  [[nodiscard]] std::optional<CgroupPaths> paths_of(const Birth& birth) const;
   void tell_born();
   [[nodiscard]] static bool is_newborn(const Known& known);
   void place(Known& known, const CgroupPaths& paths);

@@ -16,7 +16,7 @@ from wire import eventually
 JOB = {'batch.kubernetes.io/job-name': 'job'}
 LIMIT = 64 * MIB
 GROWER = ('grow', 40, 20)                       # keeps what it took
-WORKER = ('vol', 64, 4, 4, 1000, 1, 20)         # takes up to 64 MiB four times, then ends
+WORKER = ('vol', 32, 4, 4, 1000, 1, 20)          # takes up to 32 MiB four times, then ends
 SMALL = ('grow', 12, 20)                        # twelve of them fit, though not by their limits
 HELD_MIB = 5
 LEASE_SECONDS = 3
