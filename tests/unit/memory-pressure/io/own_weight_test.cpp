@@ -17,9 +17,10 @@ class OwnWeight : public ::testing::TestWithParam<Hierarchy> {
  protected:
   void put_into(const std::string& group, const std::string& others) {
     tree.put("/proc/self/cgroup", "4:cpu,cpuacct:" + group + "\n0::" + group + "\n");
-    tree.put(tree.cpu_directory(group) + "/cgroup.procs", std::to_string(::getpid()) + "\n" + others);
-    weight = tree.cpu_directory(group) +
-             (GetParam() == Hierarchy::v2 ? "/cpu.weight" : "/cpu.shares");
+    tree.put(tree.cpu_directory(group) + "/cgroup.procs",
+             std::to_string(::getpid()) + "\n" + others);
+    weight =
+        tree.cpu_directory(group) + (GetParam() == Hierarchy::v2 ? "/cpu.weight" : "/cpu.shares");
     tree.put(weight, "usual");
   }
 

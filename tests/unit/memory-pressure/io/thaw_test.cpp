@@ -112,8 +112,11 @@ TEST_F(Thawing, OneThatIsGoneIsStruckFromTheJournal) {
 
 TEST_F(Thawing, OneThatTheKernelRefusesStaysListed) {
   log.set_least(log::Severity::error);
-  records.push_back(
-      {.kind = RecordKind::frozen, .boot_id = "boot-1", .at = loop.now(), .id = "top", .cgroup = "/"});
+  records.push_back({.kind = RecordKind::frozen,
+                     .boot_id = "boot-1",
+                     .at = loop.now(),
+                     .id = "top",
+                     .cgroup = "/"});
   freeze("b");
 
   start();
