@@ -43,6 +43,7 @@ struct Container {
   std::string sandbox;
   std::string name;
   std::uint32_t attempt = 0;
+  std::string image;  ///< id or digest of its image
   State state = State::unknown;
   std::int64_t created_ns = 0;  ///< Unix time by the runtime's clock
   Marks labels;
@@ -62,11 +63,16 @@ struct Resources {
 
 struct ContainerStatus {
   std::string id;
+  std::string name;
+  std::uint32_t attempt = 0;
+  std::string image;  ///< id or digest of its image
   State state = State::unknown;
   std::int64_t started_ns = 0;  ///< Unix time by the runtime's clock; 0: not yet
   std::int32_t exit_code = 0;
   std::string reason;
   std::optional<Resources> resources;  ///< absent: an older runtime, which does not report them
+  Marks labels;
+  Marks annotations;
   std::string info;  ///< the runtime's own description, JSON; empty unless requested
 };
 

@@ -93,6 +93,12 @@ Result<std::string> update_request(const CpuUpdate& update) {
   return request.SerializeAsString();
 }
 
+std::string task_request(const std::string& id) {
+  wire::TaskRequest request;
+  request.set_container_id(id);
+  return request.SerializeAsString();
+}
+
 std::string stop_request(const std::string& id, std::int64_t grace_seconds) {
   wire::StopContainerRequest request;
   request.set_container_id(id);
@@ -136,6 +142,7 @@ Result<std::vector<Container>> read_containers(std::string_view bytes) {
                           .sandbox = each.pod_sandbox_id(),
                           .name = each.metadata().name(),
                           .attempt = each.metadata().attempt(),
+                          .image = each.image_ref(),
                           .state = state(each.state()),
                           .created_ns = each.created_at(),
                           .labels = marks(each.labels()),
@@ -149,11 +156,16 @@ Result<ContainerStatus> read_status(std::string_view bytes) {
   if (!message) return message.error();
   const wire::ContainerStatus& from = message->status();
   ContainerStatus status{.id = from.id(),
+                         .name = from.metadata().name(),
+                         .attempt = from.metadata().attempt(),
+                         .image = from.image_ref(),
                          .state = state(from.state()),
                          .started_ns = from.started_at(),
                          .exit_code = from.exit_code(),
                          .reason = from.reason(),
                          .resources = std::nullopt,
+                         .labels = marks(from.labels()),
+                         .annotations = marks(from.annotations()),
                          .info = {}};
   if (from.resources().has_linux()) status.resources = resources(from.resources().linux());
   const auto info = message->info().find("info");
@@ -161,6 +173,15 @@ Result<ContainerStatus> read_status(std::string_view bytes) {
     status.info = info->second;
   }
   return status;
+}
+
+Result<bool> read_is_paused(std::string_view bytes) {
+  constexpr std::int32_t kPaused = 4;
+  constexpr std::int32_t kPausing = 5;
+  const auto message = parse<wire::TaskResponse>(bytes);
+  if (!message) return message.error();
+  const std::int32_t status = message->process().status();
+  return status == kPaused || status == kPausing;
 }
 
 Result<std::vector<ContainerStats>> read_stats(std::string_view bytes) {

@@ -31,6 +31,9 @@ inline constexpr std::string_view kService = "/runtime.v1.RuntimeService/";
 /// (memory-pressure.md 0.5), or a quota below -1.
 [[nodiscard]] Result<std::string> update_request(const CpuUpdate& update);
 
+/// To containerd's own service of tasks.
+[[nodiscard]] std::string task_request(const std::string& id);
+
 /// `grace_seconds`: 0 = kill at once.
 [[nodiscard]] std::string stop_request(const std::string& id, std::int64_t grace_seconds);
 
@@ -42,5 +45,6 @@ inline constexpr std::string_view kService = "/runtime.v1.RuntimeService/";
 [[nodiscard]] Result<std::vector<Container>> read_containers(std::string_view bytes);
 [[nodiscard]] Result<ContainerStatus> read_status(std::string_view bytes);
 [[nodiscard]] Result<std::vector<ContainerStats>> read_stats(std::string_view bytes);
+[[nodiscard]] Result<bool> read_is_paused(std::string_view bytes);
 
 }  // namespace sluice::cri

@@ -102,6 +102,7 @@ void UnaryClient::call(const std::string& method, const std::string& request, Du
   const auto call = std::make_shared<Inside::Call>();
   call->stub = in.stub;
   call->request = buffer_of(request);
+  for (const auto& [name, value] : in.options.metadata) call->context.AddMetadata(name, value);
   call->done = std::move(done);
   // A span from now on by the monotonic clock: a step of the wall clock ends no call.
   const auto micros = std::chrono::ceil<std::chrono::microseconds>(std::max(limit, Duration{1}));

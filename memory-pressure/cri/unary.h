@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace boost::asio {
 class io_context;
@@ -15,7 +17,9 @@ class io_context;
 namespace sluice::rpc {
 
 struct UnaryOptions {
-  std::string target;                                      ///< `host:port` or `unix:/path`
+  std::string target;  ///< `host:port` or `unix:/path`
+  /// Sent with every call: a name and its value.
+  std::vector<std::pair<std::string, std::string>> metadata{};
   std::size_t receive_bytes_max = std::size_t{16} << 20U;  ///< a larger answer: RESOURCE_EXHAUSTED
   std::size_t calls_max = 1'000;  ///< under way at a time; more end with RESOURCE_EXHAUSTED
 };

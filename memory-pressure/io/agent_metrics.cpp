@@ -41,7 +41,7 @@ void write_state(Families& families, const ControlLoop& loop, const AgentFacts& 
                  loop.controller().is_on() ? 1 : 0);
   families.gauge("node_agent_dry_run", "1: decisions are logged, not carried out.",
                  facts.dry_run ? 1 : 0);
-  families.gauge("node_agent_guarded", "1: a guardian restores CPU quotas after a crash.",
+  families.gauge("node_agent_guarded", "1: a guardian releases containers after a crash.",
                  facts.guarded ? 1 : 0);
   families.gauge("node_agent_reporting", "1: a stream to an autoscaler is open.",
                  facts.reporting ? 1 : 0);
@@ -58,9 +58,12 @@ void write_counts(Families& families, const ControlLoop& loop, const AgentFacts&
                    counts.looks);
   families.counter("node_agent_list_failures_total", "Container lists not answered.",
                    counts.look_failures);
-  families.family("node_agent_updates_total", MetricType::counter, "Updates of a container's CPU.");
+  families.family("node_agent_updates_total", MetricType::counter,
+                  "Changes of a container's CPU limit and freezer.");
   families.value({{"kind", "throttle"}}, hand.throttles);
   families.value({{"kind", "release"}}, hand.releases);
+  families.value({{"kind", "freeze"}}, hand.freezes);
+  families.value({{"kind", "thaw"}}, hand.thaws);
   families.value({{"kind", "failed"}}, hand.update_failures);
   families.counter("node_agent_update_seconds_total", "Total time of the updates.",
                    to_seconds(hand.update_latency));
@@ -87,6 +90,12 @@ void write_counts(Families& families, const ControlLoop& loop, const AgentFacts&
                    counts.evictions);
   families.counter("node_agent_lease_lapses_total",
                    "Times the agent was paused for longer than its lease.", counts.lapses);
+  families.counter("node_agent_births_total", "Containers and sandboxes that were seen to begin.",
+                   facts.births.births);
+  families.gauge("node_agent_births_expected",
+                 "Control groups of containers without a program yet.", facts.births.embryos);
+  families.gauge("node_agent_births_watched", "Control groups in which new containers are seen.",
+                 facts.births.groups);
   families.counter("node_agent_reports_total", "Reports sent to the autoscaler.", facts.reports);
 }
 

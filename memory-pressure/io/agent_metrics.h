@@ -2,6 +2,7 @@
 
 #include "common/metrics/families.h"
 
+#include "memory-pressure/io/birth_watch.h"
 #include "memory-pressure/io/control_loop.h"
 #include <cstdint>
 
@@ -10,7 +11,8 @@ namespace sluice::node_agent {
 /// What metrics show beside the loop's state.
 struct AgentFacts {
   bool dry_run = false;
-  bool guarded = false;       ///< a guardian runs
+  bool guarded = false;  ///< a guardian runs
+  BirthCounts births{};
   std::uint64_t reports = 0;  ///< sent to the autoscaler
   bool reporting = false;     ///< a stream is open
   double started = 0;         ///< Unix seconds

@@ -1,12 +1,18 @@
 #include "memory-pressure/io/cgroup_files.h"
 
-#include <fcntl.h>
+#include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sluice::node_agent {
 namespace {
+
+// What is in memory.high is ours at sight: whole mebibytes and so many bytes, a multiple of a page.
+constexpr std::int64_t kHighStep = std::int64_t{1} << 20;
+constexpr std::int64_t kHighMark = 37 * 4096;
 
 bool lists(std::string_view controllers, std::string_view wanted) {
   std::size_t at = 0;
@@ -36,9 +42,11 @@ std::optional<CgroupPaths> read_paths(const std::string& file, const CgroupMount
     if (controllers.empty()) paths.unified = path;
     if (lists(controllers, "memory")) paths.memory = path;
     if (lists(controllers, "cpu")) paths.cpu = path;
+    if (lists(controllers, "freezer")) paths.freezer = path;
   }
   if (mounts.memory.v2) paths.memory = paths.unified;
   if (mounts.cpu.v2) paths.cpu = paths.unified;
+  if (mounts.freezer.v2) paths.freezer = paths.unified;
   return paths;
 }
 
@@ -84,8 +92,12 @@ std::optional<CpuQuota> quota_of_cfs(std::optional<std::int64_t> quota,
 }
 
 CgroupFiles::CgroupFiles(const CgroupPaths& paths, const CgroupMounts& mounts)
-    : memory_{directory_of(mounts.memory, paths.memory), mounts.memory.v2}, cpu_v2_{mounts.cpu.v2} {
-  const std::string cpu = directory_of(mounts.cpu, paths.cpu);
+    : memory_{directory_of(mounts.memory, paths.memory), mounts.memory.v2},
+      cpu_v2_{mounts.cpu.v2},
+      cpu_directory_{directory_of(mounts.cpu, paths.cpu)},
+      memory_directory_{directory_of(mounts.memory, paths.memory)},
+      memory_v2_{mounts.memory.v2} {
+  const std::string& cpu = cpu_directory_;
   // The top group has no parent.
   const std::string parent = cpu.size() > mounts.cpu.point.size() ? parent_of(cpu) : std::string{};
   quota_ =
@@ -96,8 +108,6 @@ CgroupFiles::CgroupFiles(const CgroupPaths& paths, const CgroupMounts& mounts)
     period_ = KernelFile{in(cpu, "/cpu.cfs_period_us"), KernelFile::Made::at_once};
     parent_period_ = KernelFile{in(parent, "/cpu.cfs_period_us"), KernelFile::Made::at_once};
   }
-  const std::string memory = directory_of(mounts.memory, paths.memory);
-  if (mounts.memory.v2) reclaim_path_ = in(memory, "/memory.reclaim");
 }
 
 std::optional<std::int64_t> CgroupFiles::working_set() {
@@ -137,15 +147,62 @@ std::int64_t CgroupFiles::parent_quota(std::int64_t period_us) {
                                    static_cast<double>(parent->period_us));
 }
 
+// v1 has two files, and refuses a pair that the parent's does not cover even in passing: the period
+// goes first, and where that is refused the quota.
+bool CgroupFiles::set_quota(const CpuQuota& quota) {
+  if (cpu_directory_.empty()) return false;
+  const std::string amount = std::to_string(quota.quota_us);
+  const std::string period = std::to_string(quota.period_us);
+  if (cpu_v2_) {
+    const std::string text = (quota.quota_us < 0 ? "max" : amount) + " " + period;
+    return write_kernel_file(cpu_directory_ + "/cpu.max", text) == 0;
+  }
+  const std::string amount_path = cpu_directory_ + "/cpu.cfs_quota_us";
+  const std::string period_path = cpu_directory_ + "/cpu.cfs_period_us";
+  if (write_kernel_file(period_path, period) == 0) {
+    return write_kernel_file(amount_path, amount) == 0;
+  }
+  return write_kernel_file(amount_path, amount) == 0 && write_kernel_file(period_path, period) == 0;
+}
+
+void CgroupFiles::set_high(std::int64_t bytes) {
+  if (!memory_v2_ || memory_directory_.empty()) return;
+  const std::string path = memory_directory_ + "/memory.high";
+  KernelFile file{path};
+  const auto text = file.read(buffer_);
+  const auto now = text ? first_number(*text) : std::nullopt;
+  if (!now) return;
+  const bool unbounded = *now == std::numeric_limits<std::int64_t>::max();
+  const bool ours = *now % kHighStep == kHighMark;
+  if (bytes == 0 && ours) (void)write_kernel_file(path, "max");
+  if (bytes == 0 || (!unbounded && !ours)) return;
+  (void)write_kernel_file(path, std::to_string(bytes / kHighStep * kHighStep + kHighMark));
+}
+
+std::optional<std::uint32_t> CgroupFiles::processes() const {
+  std::string buffer;
+  // Opened each time: v1 may show an open one the list of a second ago.
+  KernelFile file{in(memory_directory_, "/cgroup.procs")};
+  const auto text = file.read(buffer);
+  if (!text) {
+    const bool gone = ::access(memory_directory_.c_str(), F_OK) != 0 && errno == ENOENT;
+    return gone ? std::optional<std::uint32_t>{0} : std::nullopt;
+  }
+  const auto count = static_cast<std::uint32_t>(std::count(text->begin(), text->end(), '\n'));
+  if (count > 0) return count;
+
+  struct stat status {};
+
+  // Each group below is one link more.
+  constexpr ::nlink_t kLinksOfALeaf = 2;
+  if (::stat(memory_directory_.c_str(), &status) != 0) return std::nullopt;
+  return status.st_nlink <= kLinksOfALeaf ? std::optional<std::uint32_t>{0} : std::nullopt;
+}
+
 bool CgroupFiles::reclaim(std::int64_t bytes) {
-  if (reclaim_path_.empty()) return false;
-  const int file = ::open(reclaim_path_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const std::string text = std::to_string(bytes);
+  if (!memory_v2_ || memory_directory_.empty()) return false;
   // EAGAIN means that less was found than asked for: that is as good as it gets.
-  const ssize_t written = ::write(file, text.data(), text.size());
-  ::close(file);
-  return written == static_cast<ssize_t>(text.size());
+  return write_kernel_file(memory_directory_ + "/memory.reclaim", std::to_string(bytes)) == 0;
 }
 
 }  // namespace sluice::node_agent

@@ -16,6 +16,7 @@ namespace sluice::node_agent {
 struct CgroupPaths {
   std::string memory;   ///< in the hierarchy that accounts memory; empty: unknown
   std::string cpu;      ///< in the one that bounds CPU time
+  std::string freezer;  ///< in the one that stops processes
   std::string unified;  ///< in the v2 hierarchy
 };
 
@@ -44,6 +45,18 @@ class CgroupFiles {
   /// The parent group's quota, over `period_us`; -1: it has none, or is unreadable.
   [[nodiscard]] std::int64_t parent_quota(std::int64_t period_us);
 
+  /// Puts a quota in force, as far as the kernel takes it; false: not whole. The runtime gets it
+  /// as well, or its next update undoes this one.
+  bool set_quota(const CpuQuota& quota);
+
+  /// Lets the kernel take memory back from the group above so many bytes, v2 only, where none but
+  /// us has set a bound; 0 lifts ours.
+  void set_high(std::int64_t bytes);
+
+  /// Processes in the group, 0 of one that is gone; absent: unreadable, or they are in groups
+  /// below.
+  [[nodiscard]] std::optional<std::uint32_t> processes() const;
+
   /// Asks the kernel to take `bytes` of cold pages back, v2 only; false: it cannot.
   bool reclaim(std::int64_t bytes);
 
@@ -54,7 +67,9 @@ class CgroupFiles {
   KernelFile period_;  // v1 only
   KernelFile parent_quota_;
   KernelFile parent_period_;
-  std::string reclaim_path_;
+  std::string cpu_directory_;
+  std::string memory_directory_;
+  bool memory_v2_;
   std::string buffer_;
 };
 

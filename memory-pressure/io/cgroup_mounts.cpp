@@ -44,6 +44,7 @@ void take(const std::string& line, const std::string& root, CgroupMounts& mounts
   if (after[0] != "cgroup") return;
   if (has_word(after[2], "memory", ',') && !mounts.memory) mounts.memory = mount;
   if (has_word(after[2], "cpu", ',') && !mounts.cpu) mounts.cpu = mount;
+  if (has_word(after[2], "freezer", ',') && !mounts.freezer) mounts.freezer = mount;
 }
 
 }  // namespace
@@ -69,6 +70,7 @@ CgroupMounts find_cgroup_mounts(const std::string& root) {
   std::istringstream lines{content(root + "/proc/self/mountinfo")};
   for (std::string line; std::getline(lines, line);) take(line, root, mounts);
   if (!mounts.unified) return mounts;
+  if (!mounts.freezer) mounts.freezer = mounts.unified;
   // A controller is in one hierarchy at a time.
   std::string controllers = content(mounts.unified.point + "/cgroup.controllers");
   while (!controllers.empty() && controllers.back() == '\n') controllers.pop_back();

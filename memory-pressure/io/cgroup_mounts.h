@@ -21,6 +21,7 @@ struct CgroupMount {
 struct CgroupMounts {
   CgroupMount memory;   ///< accounts memory
   CgroupMount cpu;      ///< bounds CPU time
+  CgroupMount freezer;  ///< stops processes; in v2 that is the hierarchy's own affair
   CgroupMount unified;  ///< the v2 hierarchy, if there is any: stalls per container
 
   /// `v1`, `v2`, `hybrid` or `none`.

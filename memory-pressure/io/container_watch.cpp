@@ -6,6 +6,7 @@
 #include "memory-pressure/core/quota.h"
 #include "memory-pressure/io/pod_marks.h"
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 
 namespace sluice::node_agent {
@@ -40,16 +41,107 @@ std::optional<pid_t> pid_in(const std::string& info) {
   return static_cast<pid_t>(number);
 }
 
+std::string sandbox_in(const std::string& info) {
+  return reading::text(reading::parsed(info), "sandboxID");
+}
+
 ContainerWatch::ContainerWatch(CriClient& client, const Clock& clock, Options options)
     : client_{client},
       clock_{clock},
       root_{std::move(options.root)},
-      mounts_{find_cgroup_mounts(root_)} {
+      mounts_{find_cgroup_mounts(root_)},
+      freezer_{mounts_.freezer} {
   if (const auto own = own_cgroup_paths(mounts_, root_)) own_cgroup_ = own->memory;
 }
 
 Duration ContainerWatch::interval(std::size_t count, bool hurry) {
   return (hurry ? kHurryShare : kQuietShare) * static_cast<std::int64_t>(count);
+}
+
+void ContainerWatch::born(const std::vector<Birth>& births) {
+  bool news = false;
+  for (const Birth& birth : births) {
+    if (known_.contains(birth.id) || sandboxes_.contains(birth.id)) continue;
+    const auto paths = paths_of(birth);
+    if (!paths || paths->memory.find(birth.id) == std::string::npos) continue;  // over already
+    Known& known = known_[birth.id];
+    known.seen.id = birth.id;
+    known.seen.described = false;
+    known.seen.born = known.seen.started = birth.seen;
+    place(known, *paths);
+    ask_about_newborn(birth.id);
+    news = true;
+  }
+  if (news) tell_born();
+}
+
+// Runtimes make the same path in every hierarchy. The process is asked only where they have not:
+// its answer waits for the kernel's lock on all groups, some 30 ms while others are made, and from
+// a namespace of our own shows another path.
+std::optional<CgroupPaths> ContainerWatch::paths_of(const Birth& birth) const {
+  const auto has = [&birth](const CgroupMount& mount) {
+    return ::access(mount.directory(birth.group).c_str(), F_OK) == 0;
+  };
+  if (has(mounts_.memory) && has(mounts_.cpu) && has(mounts_.freezer)) {
+    return CgroupPaths{
+        .memory = birth.group, .cpu = birth.group, .freezer = birth.group, .unified = birth.group};
+  }
+  return cgroup_paths(birth.pid, mounts_, root_);
+}
+
+void ContainerWatch::tell_born() {
+  if (born_) born_();
+}
+
+void ContainerWatch::ask_about_newborn(const std::string& id) {
+  known_.at(id).asked = true;
+  client_.status(id, true, [this, id, alive = alive_.watch()](auto status) {
+    if (!alive.over()) newborn_described(id, status);
+  });
+}
+
+// Who asked too early is asked about again by the next list.
+void ContainerWatch::newborn_described(const std::string& id,
+                                       const Result<cri::ContainerStatus, CallFailure>& status) {
+  const auto at = known_.find(id);
+  if (at == known_.end()) return;
+  Known& known = at->second;
+  known.asked = false;
+  if (known.described) return;
+  if (!status) {
+    if (status.error().outcome != Outcome::not_found || known.listed) return;
+    // The sandbox of a pod begins like a container. It is not the rule's affair, but it may have
+    // been held meanwhile: it stays until it runs on.
+    known.seen.described = known.seen.marks.system = true;
+    return tell_born();
+  }
+  if (status->state == cri::State::exited) return;
+  known.told.id = id;
+  known.told.sandbox = sandbox_in(status->info);
+  known.told.name = status->name;
+  known.told.attempt = status->attempt;
+  known.told.image = status->image;
+  known.told.labels = status->labels;
+  known.told.annotations = status->annotations;
+  fill(known, *status);
+  if (sandboxes_.contains(known.told.sandbox)) {
+    mark_all();
+    return tell_born();
+  }
+  place_newborn();
+}
+
+// Its pod is younger than the last list of pods.
+void ContainerWatch::place_newborn() {
+  if (std::exchange(placing_, true)) return;
+  client_.list_sandboxes([this, alive = alive_.watch()](auto list) {
+    if (alive.over()) return;
+    placing_ = false;
+    if (!list) return;
+    take_sandboxes(std::move(*list));
+    mark_all();
+    tell_born();
+  });
 }
 
 void ContainerWatch::look(std::function<void(bool)> done) {
@@ -73,20 +165,29 @@ void ContainerWatch::listed(Listed list) {
     strangers = strangers || !sandboxes_.contains(each.sandbox);
     Known& known = known_[each.id];
     known.told = std::move(each);
+    known.listed = true;
   }
   for (auto at = known_.begin(); at != known_.end();) {
     const auto here = at++;
-    if (!ids.contains(here->first)) forget(here);
+    if (!ids.contains(here->first) && !is_newborn(here->second)) forget(here);
   }
   // Annotations of a pod may change while it runs (row 37).
   const TimePoint now = clock_.now();
   if (strangers || now - *sandboxes_at_ >= kSandboxesEvery) look_at_sandboxes();
   for (auto& [id, known] : known_) {
-    if (!known.described && !known.asked && known.misses < kMissesMax) to_describe_.push_back(id);
+    if (known.described || known.asked) continue;
+    if (!known.listed && !known.seen.described) ask_about_newborn(id);
+    if (known.listed && known.misses < kMissesMax) to_describe_.push_back(id);
   }
   measure_some_bounds();
   describe_new();
   one_answered();
+}
+
+// One may be younger than the list. A sandbox, which is on none, stays while it is held.
+bool ContainerWatch::is_newborn(const Known& known) {
+  if (known.listed || !known.seen.working_set || known.seen.processes == 0U) return false;
+  return known.described || !known.seen.described || known.seen.frozen == true;
 }
 
 // What the runtime measures is asked for last, when it is known who needs it.
@@ -96,7 +197,29 @@ void ContainerWatch::one_answered() {
     return entry.second.described && !entry.second.files;
   });
   if (unreadable && !std::exchange(stats_asked_, true)) return take_stats();
-  finish(true);
+  mark_all();
+  if (!ask_who_froze()) finish(true);
+}
+
+// What is frozen when it is first seen was left so by an agent before us, or another program has
+// paused it: that is not ours to undo, and is taken for running.
+bool ContainerWatch::ask_who_froze() {
+  for (auto& [id, known] : known_) {
+    const bool first = known.marked && !known.doubted;
+    known.doubted = known.doubted || known.marked;
+    if (!first || known.seen.born || known.seen.frozen != true) continue;
+    ++pending_;
+    client_.is_paused(id, [this, id = id, alive = alive_.watch()](auto paused) {
+      if (alive.over()) return;
+      const auto at = known_.find(id);
+      if (at != known_.end() && paused && *paused) {
+        at->second.paused = true;
+        at->second.seen.frozen.reset();
+      }
+      one_answered();
+    });
+  }
+  return pending_ > 0;
 }
 
 // Limits seldom change: of many containers each look reads a part of them.
@@ -156,25 +279,37 @@ void ContainerWatch::described(const std::string& id,
     return;
   }
   if (status->state != cri::State::running) return;  // it ended since; the next list says so
-  known.described = true;
-  known.resources = status->resources;
+  fill(known, *status);
+  if (known.files) return;
   Container& seen = known.seen;
-  seen.id = id;
-  seen.name = known.told.name;
-  seen.attempt = known.told.attempt;
-  seen.started = at_unix_time(status->started_ns);
   seen.memory_limit = known.resources ? known.resources->memory_limit : 0;
   const auto pid = pid_in(status->info);
   const auto paths = pid ? cgroup_paths(*pid, mounts_, root_) : std::nullopt;
   // A process id may have been given away since; the container's name in the path is the proof.
-  if (paths && paths->memory.find(id) != std::string::npos) {
-    known.cgroup = paths->memory;
-    known.files = std::make_unique<CgroupFiles>(*paths, mounts_);
-    measure_bounds(known);
-    measure(known, clock_.now());
-    if (!seen.working_set && !seen.quota) known.files.reset();
-  }
+  if (paths && paths->memory.find(id) != std::string::npos) place(known, *paths);
   if (!known.files) seen.quota = told_quota(known.resources);
+}
+
+void ContainerWatch::place(Known& known, const CgroupPaths& paths) {
+  known.cgroup = paths.memory;
+  known.seen.cgroup = paths.freezer;
+  known.files = std::make_unique<CgroupFiles>(paths, mounts_);
+  measure_bounds(known);
+  measure(known, clock_.now());
+  if (!known.seen.working_set && !known.seen.quota) known.files.reset();
+  if (placed_) placed_(known.cgroup);
+}
+
+void ContainerWatch::fill(Known& known, const cri::ContainerStatus& status) {
+  known.described = true;
+  known.resources = status.resources;
+  Container& seen = known.seen;
+  seen.id = status.id;
+  seen.name = known.told.name;
+  seen.attempt = known.told.attempt;
+  seen.image = known.told.image;
+  // By a runtime's word that the program may not yet have: it began when it was seen to.
+  if (status.started_ns > 0) seen.started = at_unix_time(status.started_ns);
 }
 
 // For those whose control group is out of sight.
@@ -197,9 +332,6 @@ void ContainerWatch::take_stats() {
 void ContainerWatch::finish(bool answered) {
   looking_ = false;
   answers_ = answered;
-  if (answered) {
-    mark_all();
-  }
   const auto waiting = std::exchange(waiting_, {});
   for (const auto& done : waiting) done(answered);
 }
@@ -234,8 +366,13 @@ void ContainerWatch::mark_all() {
                          .own_cgroup = own_cgroup_,
                          .has_request_proxy = serving.contains(known.told.sandbox)};
     known.seen.marks = marks_of(facts);
+    known.seen.job_template = job_template_of(facts);
     known.seen.qos = qos_of(facts);
+    known.seen.described = true;
     known.marked = true;
+    if (known.seen.marks.batch && !known.seen.frozen && !known.paused) {
+      known.seen.frozen = freezer_.frozen(known.seen.cgroup);
+    }
     if (pod == nullptr) {
       known.seen.marks.system = true;  // left alone until its pod is known
       continue;
@@ -249,8 +386,16 @@ void ContainerWatch::mark_all() {
 
 void ContainerWatch::measure(Known& known, TimePoint now) {
   Container& seen = known.seen;
-  seen.working_set = known.files->working_set();
+  const auto before = std::exchange(seen.working_set, known.files->working_set());
   seen.quota = known.files->quota();
+  // Who ends gives back memory, and only what is described as a Job's, or not yet, is ever frozen:
+  // of all others these reads would cost more than all the rest.
+  if (!before || !seen.working_set || *seen.working_set < *before) {
+    seen.processes = known.files->processes();
+  }
+  if (!known.paused && (seen.marks.batch || !seen.described || seen.frozen == true)) {
+    seen.frozen = freezer_.frozen(seen.cgroup);
+  }
   seen.sampled = now;
 }
 
@@ -272,7 +417,7 @@ std::vector<Container> ContainerWatch::containers() const {
   std::vector<Container> all;
   all.reserve(known_.size());
   for (const auto& [id, known] : known_) {
-    if (known.marked) all.push_back(known.seen);
+    if (known.marked || known.seen.born) all.push_back(known.seen);
   }
   return all;
 }
@@ -305,7 +450,17 @@ void ContainerWatch::read_quota(const std::string& id,
 
 void ContainerWatch::freeze(const Freeze& order,
                             const std::function<void(Outcome, const std::string& text)>& done) {
-  done(Outcome::refused, "no freezer is known for " + order.id);
+  const Outcome outcome = freezer_.set(order.cgroup, order.frozen);
+  const auto at = known_.find(order.id);
+  if (at != known_.end()) at->second.seen.frozen = freezer_.frozen(order.cgroup);
+  done(outcome, outcome == Outcome::ok ? "" : "the freezer of " + order.cgroup + " refuses");
+}
+
+void ContainerWatch::write_first(const Update& order) {
+  const auto at = known_.find(order.id);
+  if (at == known_.end() || !at->second.files) return;
+  at->second.files->set_high(order.memory_high);
+  (void)at->second.files->set_quota(order.quota);
 }
 
 bool ContainerWatch::reclaim(const std::string& id, std::int64_t bytes) {

@@ -3,10 +3,12 @@
 #include "common/base/lifetime.h"
 #include "common/time/clock.h"
 
+#include "memory-pressure/io/birth_watch.h"
 #include "memory-pressure/io/cgroup_files.h"
 #include "memory-pressure/io/cgroup_mounts.h"
 #include "memory-pressure/io/container_view.h"
 #include "memory-pressure/io/cri_client.h"
+#include "memory-pressure/io/freezer.h"
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -37,6 +39,15 @@ class ContainerWatch final : public ContainerView {
 
   void on_born(std::function<void()> born) override { born_ = std::move(born); }
 
+  /// Containers whose programs have begun, as BirthWatch saw it. Each is in containers() from now
+  /// on: with what its control group says at once, described when the runtime has answered.
+  void born(const std::vector<Birth>& births);
+
+  /// `placed` gets the control group of each container that the runtime lists, once.
+  void on_placed(std::function<void(const std::string& group)> placed) {
+    placed_ = std::move(placed);
+  }
+
   void look(std::function<void(bool answered)> done) override;
 
   /// All of them at most once per `interval(...)`.
@@ -53,6 +64,10 @@ class ContainerWatch final : public ContainerView {
               const std::function<void(Outcome, const std::string& text)>& done) override;
   bool reclaim(const std::string& id, std::int64_t bytes) override;
 
+  void write_first(const Update& order) override;
+
+  [[nodiscard]] const CgroupMounts& mounts() const { return mounts_; }
+
   [[nodiscard]] std::string_view cgroups() const override { return mounts_.kind(); }
 
   /// The pause between two samples of all of `count` containers; in a hurry a tenth of it.
@@ -63,17 +78,30 @@ class ContainerWatch final : public ContainerView {
     cri::Container told;
     std::optional<cri::Resources> resources;
     std::unique_ptr<CgroupFiles> files;
-    std::string cgroup;      // its path
+    std::string cgroup;      // its path where memory is accounted
     bool described = false;  // its status has been read
     bool marked = false;     // and its pod's word about throttling
     bool placed = false;     // whose pod has been seen
     bool asked = false;
-    int misses = 0;  // answers that it does not exist, although it is listed
+    bool doubted = false;  // whether it was frozen before we saw it has been asked
+    bool paused = false;   // by another program, through the runtime
+    bool listed = false;   // by the runtime, as running
+    int misses = 0;        // answers that it does not exist, although it is listed
     Container seen;
   };
 
   using Listed = std::vector<cri::Container>;
 
+  void ask_about_newborn(const std::string& id);
+  void newborn_described(const std::string& id,
+                         const Result<cri::ContainerStatus, CallFailure>& status);
+  [[nodiscard]] bool ask_who_froze();
+  void place_newborn();
+  [[nodiscard]] std::optional<CgroupPaths> paths_of(const Birth& birth) const;
+  void tell_born();
+  [[nodiscard]] static bool is_newborn(const Known& known);
+  void place(Known& known, const CgroupPaths& paths);
+  void fill(Known& known, const cri::ContainerStatus& status);
   void listed(Listed list);
   void look_at_sandboxes();
   void take_sandboxes(std::vector<cri::Sandbox> list);
@@ -92,10 +120,12 @@ class ContainerWatch final : public ContainerView {
   const Clock& clock_;  // of App
   std::string root_;
   CgroupMounts mounts_;
+  Freezer freezer_;
   std::string own_cgroup_;
   Ended ended_;
   PodEnded pod_ended_;
   std::function<void()> born_;
+  std::function<void(const std::string& group)> placed_;
   std::map<std::string, Known> known_;
   std::map<std::string, cri::Sandbox> sandboxes_;
   std::optional<TimePoint> sandboxes_at_;
@@ -104,11 +134,15 @@ class ContainerWatch final : public ContainerView {
   bool stats_asked_ = false;
   std::size_t bounds_turn_ = 0;
   bool looking_ = false;
+  bool placing_ = false;
   bool answers_ = false;
   std::optional<TimePoint> sampled_at_;
   std::vector<std::function<void(bool)>> waiting_;
   Lifetime alive_;
 };
+
+/// The sandbox's id in a runtime's verbose description of a container; empty: none in it.
+[[nodiscard]] std::string sandbox_in(const std::string& info);
 
 /// The process id in a runtime's verbose description of a container; absent: none in it.
 [[nodiscard]] std::optional<pid_t> pid_in(const std::string& info);

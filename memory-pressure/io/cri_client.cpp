@@ -166,7 +166,8 @@ void CriClient::try_socket(std::size_t index, std::shared_ptr<RuntimeProblem> fi
       continue;
     }
     trying_ = std::make_unique<rpc::UnaryClient>(
-        io_, rpc::UnaryOptions{.target = std::string{kUnix} + path});
+        io_, rpc::UnaryOptions{.target = std::string{kUnix} + path,
+                               .metadata = {{"containerd-namespace", "k8s.io"}}});
     trying_->call(std::string{cri::kService} + "Version", cri::version_request(), options_.deadline,
                   [this, index, first, done, path](const rpc::UnaryReply& reply) mutable {
                     const auto version = read_reply(reply, cri::read_version);
@@ -185,10 +186,12 @@ void CriClient::try_socket(std::size_t index, std::shared_ptr<RuntimeProblem> fi
   done(first ? *first : not_reached("(none)", ENOENT));
 }
 
-void CriClient::call(const char* method, const std::string& request, Duration deadline,
+void CriClient::call(const std::string& method, const std::string& request, Duration deadline,
                      rpc::UnaryClient::Done done) {
   if (client_) {
-    client_->call(std::string{cri::kService} + method, request, deadline, std::move(done));
+    const bool whole = method.starts_with('/');  // of another service
+    client_->call(whole ? method : std::string{cri::kService} + method, request, deadline,
+                  std::move(done));
     return;
   }
   boost::asio::post(io_, [alive = alive_.watch(), done = std::move(done)] {
@@ -215,6 +218,11 @@ void CriClient::status(const std::string& id, bool verbose,
                        const Done<cri::ContainerStatus>& done) {
   call("ContainerStatus", cri::status_request(id, verbose), options_.deadline,
        [done](const rpc::UnaryReply& reply) { done(read_reply(reply, cri::read_status)); });
+}
+
+void CriClient::is_paused(const std::string& id, const Done<bool>& done) {
+  call("/containerd.services.tasks.v1.Tasks/Get", cri::task_request(id), options_.deadline,
+       [done](const rpc::UnaryReply& reply) { done(read_reply(reply, cri::read_is_paused)); });
 }
 
 void CriClient::update(const std::string& id, const CpuQuota& quota, const Answered& done) {

@@ -50,12 +50,15 @@ class CriClient final : public Runtime {
   void list_running(const Done<std::vector<cri::Container>>& done);
   void list_stats(const Done<std::vector<cri::ContainerStats>>& done);
   void status(const std::string& id, bool verbose, const Done<cri::ContainerStatus>& done);
+  /// Whether another program has paused it through the runtime. No answer of a runtime that is not
+  /// containerd.
+  void is_paused(const std::string& id, const Done<bool>& done);
   void update(const std::string& id, const CpuQuota& quota, const Answered& done) override;
   void stop(const std::string& id, Duration grace, const Answered& done) override;
 
  private:
   void try_socket(std::size_t index, std::shared_ptr<RuntimeProblem> first, const Found& done);
-  void call(const char* method, const std::string& request, Duration deadline,
+  void call(const std::string& method, const std::string& request, Duration deadline,
             rpc::UnaryClient::Done done);
 
   boost::asio::io_context& io_;  // of the program, which outlives this

@@ -28,9 +28,18 @@ std::string whole_milliseconds(Duration duration) {
 // A session of its own: what is typed at the agent's terminal is not meant for it.
 int launch(const Guardian::Options& options, int line, pid_t& pid) {
   const std::string lease = whole_milliseconds(options.lease);
-  std::vector<std::string> words{
-      "node-agent", "guard", "--state-dir",        options.state_dir,
-      "--lease",    lease,   "--runtime-endpoint", "unix://" + options.socket};
+  std::vector<std::string> words{"node-agent",
+                                 "guard",
+                                 "--state-dir",
+                                 options.state_dir,
+                                 "--lease",
+                                 lease,
+                                 "--runtime-endpoint",
+                                 "unix://" + options.socket,
+                                 "--memory-source",
+                                 options.memory_source,
+                                 "--lower",
+                                 std::to_string(options.lower)};
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());

@@ -25,7 +25,9 @@ class Guardian {
   struct Options {
     std::string state_dir;
     std::string socket;  ///< path of the runtime's
-    Duration lease = std::chrono::seconds{30};
+    std::string memory_source = "proc";
+    double lower = 0;  ///< as RestorationOptions
+    Duration lease = std::chrono::seconds{10};
     std::string program = "/proc/self/exe";  ///< tests only set another
   };
 

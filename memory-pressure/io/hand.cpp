@@ -140,6 +140,7 @@ std::optional<Problem> Hand::compact() {
 
 void Hand::carry_out(const Update& update, TimePoint sampled) {
   const TimePoint asked = parts_.loop.now();
+  parts_.containers.write_first(update);
   parts_.runtime.update(update.id, update.quota,
                         [this, update, sampled, asked, alive = alive_.watch()](
                             Outcome outcome, const std::string& text) {

@@ -18,7 +18,8 @@ class Journal {
   /// Its whole contents.
   [[nodiscard]] virtual Result<std::string, Problem> content() const = 0;
 
-  /// Adds records and returns once they are durable. A problem: some may be there, none need be.
+  /// Adds records and returns once they outlive this process. A problem: some may be there, none
+  /// need be.
   [[nodiscard]] virtual std::optional<Problem> append(std::span<const JournalRecord> records) = 0;
 
   /// Replaces everything by these records at once: after a crash it is the old text or the new.

@@ -81,6 +81,15 @@ std::optional<std::string_view> KernelFile::read(std::string& buffer) {
   return std::string_view{buffer.data(), size};
 }
 
+int write_kernel_file(const std::string& path, std::string_view text) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (descriptor < 0) return errno;
+  const ssize_t written = ::write(descriptor, text.data(), text.size());
+  const int failed = written < 0 ? errno : 0;
+  ::close(descriptor);
+  return failed;
+}
+
 std::optional<std::int64_t> first_number(std::string_view text) {
   text = without_blanks(text);
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();

@@ -45,6 +45,9 @@ class KernelFile {
   int error_ = 0;
 };
 
+/// Writes `text` to a file of the kernel's with one call, as it wants it. 0 or errno.
+[[nodiscard]] int write_kernel_file(const std::string& path, std::string_view text);
+
 /// The first number of a text; `max` and numbers that do not fit read as the largest there is.
 [[nodiscard]] std::optional<std::int64_t> first_number(std::string_view text);
 

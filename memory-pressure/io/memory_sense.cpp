@@ -131,6 +131,7 @@ Result<MemorySense, Problem> MemorySense::open(const std::string& source, const 
   MemorySense sense{root, KernelFile{exists(beside) ? beside : std::string{}}};
   sense.machine_ = false;
   sense.groups_.emplace_back(found->directory, found->v2);
+  sense.group_ = found->path;
   sense.shown_ = std::string{"cgroup "} + (found->v2 ? "v2 " : "v1 ") + found->directory;
   return sense;
 }

@@ -53,6 +53,10 @@ class MemorySense {
   /// What is read, for the log: `/proc`, or `cgroup v1 /sys/fs/cgroup/memory/n1`.
   [[nodiscard]] const std::string& shown() const { return shown_; }
 
+  /// The group whose memory it is, its path in the hierarchy that accounts memory; empty: the
+  /// machine's.
+  [[nodiscard]] const std::string& group() const { return group_; }
+
   /// The file of stall information, where a trigger can be set; empty: the kernel has none for this
   /// memory (row 59).
   [[nodiscard]] const std::string& stall_path() const { return stall_.path(); }
@@ -69,6 +73,7 @@ class MemorySense {
   std::vector<MemoryGroup> groups_;  ///< of the machine: what bounds all pods together
   KernelFile stall_;
   std::string shown_;
+  std::string group_;
   std::string buffer_;
 };
 

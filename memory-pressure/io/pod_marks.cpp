@@ -20,9 +20,20 @@ std::string_view annotation(const PodFacts& facts, const std::string& key) {
   return look(facts.sandbox->annotations);
 }
 
-bool has_label(const PodFacts& facts, const std::string& key) {
-  return facts.container->labels.contains(key) ||
-         (facts.sandbox != nullptr && facts.sandbox->labels.contains(key));
+std::string_view label(const PodFacts& facts, const std::string& key) {
+  for (const cri::Marks* marks :
+       {&facts.container->labels, facts.sandbox != nullptr ? &facts.sandbox->labels : nullptr}) {
+    if (marks == nullptr) continue;
+    const auto at = marks->find(key);
+    if (at != marks->end()) return at->second.empty() ? std::string_view{"?"} : at->second;
+  }
+  return {};
+}
+
+// Of the pod of a Job: its name. The second is from before Kubernetes 1.27.
+std::string_view job_of(const PodFacts& facts) {
+  const std::string_view name = label(facts, "batch.kubernetes.io/job-name");
+  return name.empty() ? label(facts, "job-name") : name;
 }
 
 bool is_static(const PodFacts& facts) {
@@ -88,6 +99,19 @@ QosClass qos_of(const PodFacts& facts) {
   return nothing ? QosClass::best_effort : QosClass::burstable;
 }
 
+// A CronJob names its Jobs by the minute, and people number theirs: `backup-28401120`, `train-7`.
+std::string job_template_of(const PodFacts& facts) {
+  std::string_view name = job_of(facts);
+  while (true) {
+    const std::size_t dash = name.rfind('-');
+    if (dash == std::string_view::npos || dash == 0 || dash + 1 == name.size()) break;
+    const std::string_view last = name.substr(dash + 1);
+    if (last.find_first_not_of("0123456789") != std::string_view::npos) break;
+    name = name.substr(0, dash);
+  }
+  return std::string{name};
+}
+
 Marks marks_of(const PodFacts& facts) {
   const QosClass qos = qos_of(facts);
   const std::string& name = facts.container->name;
@@ -99,7 +123,7 @@ Marks marks_of(const PodFacts& facts) {
   marks.sacrifice_jobs = annotation(facts, "sluice.dev/sacrifice-jobs") == "true";
   // Whether a Job's pods are started again is not to be seen, and a kill counts against its
   // backoffLimit either way.
-  marks.batch = has_label(facts, "batch.kubernetes.io/job-name") || has_label(facts, "job-name");
+  marks.batch = !job_of(facts).empty();
   marks.job = marks.batch;
   marks.system = (facts.sandbox != nullptr && facts.sandbox->space == "kube-system") ||
                  is_static(facts) || is_critical(facts, qos) || is_ours(facts);

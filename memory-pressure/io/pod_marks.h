@@ -22,6 +22,10 @@ struct PodFacts {
 /// pod's restart policy: those marks rest on names and labels.
 [[nodiscard]] Marks marks_of(const PodFacts& facts);
 
+/// The name that the pods of one Job, and of the Jobs of one CronJob, have in common; empty: it is
+/// of no Job.
+[[nodiscard]] std::string job_template_of(const PodFacts& facts);
+
 /// By the pod's control group where the kubelet made it, else by limits and shares.
 [[nodiscard]] QosClass qos_of(const PodFacts& facts);
 

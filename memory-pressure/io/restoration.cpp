@@ -11,7 +11,9 @@
 #include "memory-pressure/io/control_loop.h"
 #include "memory-pressure/io/cri_client.h"
 #include "memory-pressure/io/guardian.h"
+#include "memory-pressure/io/memory_sense.h"
 #include "memory-pressure/io/state_lock.h"
+#include "memory-pressure/io/thaw.h"
 #include <csignal>
 #include <sys/prctl.h>
 #include <utility>
@@ -28,6 +30,30 @@ bool vouches(const std::string& holder, const std::string& state_dir) {
   if (!content) return false;
   const auto lease = recover(*content, boot_id(), {}).lease;
   return lease && lease->by == holder && lease->until > Clock{}.now();
+}
+
+// Without the runtime, which may be what hangs.
+void thaw_listed(const RestorationOptions& options, const log::Logger& log, JournalFile& journal) {
+  const auto content = journal.content();
+  if (!content) return;  // said by who restores the quotas
+  auto frozen = recover(*content, boot_id(), {}).frozen;
+  if (frozen.empty()) return;
+  boost::asio::io_context io{1};
+  const Clock clock;
+  AsioLoop time{io, clock};
+  auto memory = MemorySense::open(options.memory_source);
+  const auto is_tight = [&] {
+    const auto seen = memory ? memory->read() : std::nullopt;
+    return !seen ||
+           static_cast<double>(seen->used) > options.lower * static_cast<double>(seen->capacity);
+  };
+  Thaw thaw{{.loop = time,
+             .journal = journal,
+             .log = log,
+             .freezer = Freezer{find_cgroup_mounts().freezer},
+             .is_tight = is_tight}};
+  thaw.start(std::move(frozen), [] {});
+  io.run();
 }
 
 std::optional<Problem> restore_within_limit(const RestorationOptions& options,
@@ -58,7 +84,7 @@ std::optional<Problem> restore_within_limit(const RestorationOptions& options,
   loop.restore(options.limit, [&](bool restored) {
     done = true;
     if (!restored) {
-      problem = Problem{"not every CPU quota could be restored: " +
+      problem = Problem{"not every container could be released: " +
                             (loop.is_degraded() ? loop.trouble() : "the runtime refuses"),
                         "check that the container runtime answers, then run node-agent --restore"};
     }
@@ -77,6 +103,7 @@ std::optional<Problem> restore_everything(const RestorationOptions& options, con
   auto journal = JournalFile::open(options.state_dir);
   if (!journal) return journal.error();
   if (shared) journal->share();
+  thaw_listed(options, log, *journal);
   while (true) {
     auto problem = restore_within_limit(options, log, *journal);
     if (!problem || !options.keep_trying) return problem;
@@ -95,7 +122,7 @@ int restore_once(const RestorationOptions& options, const log::Logger& log) {
     log.write(log::Severity::error, problem->text());
     return 1;
   }
-  log.write(log::Severity::info, "all CPU quotas are restored");
+  log.write(log::Severity::info, "all containers are released");
   return 0;
 }
 
@@ -125,8 +152,7 @@ int keep_guard(RestorationOptions options, Duration lease, const log::Logger& lo
   const bool followed =
       !lock && lock.error().why == StateLock::Failure::held && vigil.agent_is_gone();
   if (followed && vouches(lock.error().holder, options.state_dir)) return 0;
-  log.write(log::Severity::warning,
-            "the agent's lease expired: restoring the CPU quotas it lowered");
+  log.write(log::Severity::warning, "the agent's lease expired: releasing the containers it held");
   if (const auto problem = restore_everything(options, log, !lock)) {
     log.write(log::Severity::error, problem->text());
     return 1;

@@ -30,6 +30,7 @@ Json throttle_json(const HeldThrottle& held, TimePoint now) {
           {"since", rfc3339(held.since, Fraction::none)},
           {"since_seconds", to_seconds(std::max(Duration::zero(), now - held.since))},
           {"ladder_step", held.ladder_step},
+          {"frozen", held.frozen},
           {"in_force", held.in_force},
           {"releasing", held.releasing},
           {"why", held.why}};
@@ -167,7 +168,7 @@ void add_runtime(const Json& status, std::string& out) {
 void add_safety(const Json& status, std::string& out) {
   out += "safety     ";
   if (status.at("guarded").get<bool>()) {
-    out += "a guardian restores all CPU quotas " +
+    out += "a guardian releases all containers " +
            duration_text(status.at("lease_seconds").get<double>()) +
            " after the agent stops answering\n";
   } else if (status.at("lease_seconds").get<double>() == 0) {
@@ -206,12 +207,15 @@ void add_throttled(const Json& throttled, std::string& out) {
     const std::string state = each.at("releasing").get<bool>()   ? " (being released)"
                               : !each.at("in_force").get<bool>() ? " (not in force yet)"
                                                                  : "";
-    out += padded(shown(each), width) +
-           padded(quota_text(each.at("quota_us"), each.at("period_us")), 8) +
-           padded(quota_text(each.at("original_quota_us"), each.at("original_period_us")), 8) +
-           padded(duration_text(each.at("since_seconds").get<double>()), 8) +
-           padded(std::to_string(each.at("ladder_step").get<int>()), 4) +
-           each.at("why").get<std::string>() + state + "\n";
+    out +=
+        padded(shown(each), width) +
+        padded(each.value("frozen", false) ? "frozen"
+                                           : quota_text(each.at("quota_us"), each.at("period_us")),
+               8) +
+        padded(quota_text(each.at("original_quota_us"), each.at("original_period_us")), 8) +
+        padded(duration_text(each.at("since_seconds").get<double>()), 8) +
+        padded(std::to_string(each.at("ladder_step").get<int>()), 4) +
+        each.at("why").get<std::string>() + state + "\n";
   }
 }
 

@@ -2,12 +2,14 @@
 
 #include "common/base/exit_status.h"
 #include "common/base/version.h"
+#include "common/files/file_io.h"
 #include "common/metrics/page.h"
 #include "common/net/server/open_files.h"
 #include "common/net/server/ready_line.h"
 #include "common/net/server/side_limits.h"
 
 #include "memory-pressure/io/agent_metrics.h"
+#include "memory-pressure/io/own_weight.h"
 #include "memory-pressure/io/restoration.h"
 #include "memory-pressure/io/status_client.h"
 #include "memory-pressure/io/status_text.h"
@@ -21,6 +23,7 @@ namespace sluice::node_agent {
 namespace {
 
 constexpr Duration kRestoreLimit = std::chrono::seconds{10};
+constexpr Duration kRememberEvery = std::chrono::seconds{30};
 constexpr std::string_view kScore = "-999";
 
 // Few at a time, so that a crowd of askers costs the node nothing.
@@ -38,6 +41,8 @@ std::vector<std::string> sockets(const Config& config) {
 RestorationOptions restoration(const Config& config, bool keep_trying) {
   return {.state_dir = config.state_dir,
           .sockets = sockets(config),
+          .memory_source = config.memory_source,
+          .lower = config.policy.lower,
           .limit = kRestoreLimit,
           .keep_trying = keep_trying};
 }
@@ -84,6 +89,7 @@ App::App(Config config, Belongings belongings, MakePolicy make_policy)
       boot_{boot_id()},
       client_{io_, {.sockets = sockets(config_)}},
       watch_{client_, clock_, {}},
+      births_{io_, clock_, log_, watch_.mounts().memory, {.sight = config_.policy.sight}},
       loop_{{.loop = time_,
              .log = log_,
              .memory = [this] { return belongings_.memory.read(); },
@@ -123,7 +129,10 @@ App::App(Config config, Belongings belongings, MakePolicy make_policy)
     if (!std::exchange(hears_events_, true)) events_.start(client_.socket());
   });
   loop_.on_lapse_check([this] { return has_lapsed(); });
-  loop_.on_decided([this] { reports_.news(); });
+  loop_.on_decided([this] {
+    reports_.news();
+    remember();
+  });
 }
 
 // Whether containers may be throttled at all.
@@ -172,6 +181,10 @@ int App::run() {
                              : "reported by the kernel, window " + std::to_string(window) + " s"},
               {"state_dir", config_.state_dir},
               {"dry_run", config_.dry_run ? "true" : "false"}});
+  raise_own_priority();
+  (void)raise_own_weight();
+  recall();
+  watch_births();
   signals_.listen([this] { leave(); }, [this] { give_up(); });
   if (const auto problem = begin_reports()) {
     log_.write(log::Severity::error, problem->text());
@@ -180,6 +193,50 @@ int App::run() {
   loop_.start([this](const Problem& problem) { fail(problem); });
   io_.run();
   return exit_code_;
+}
+
+// Before the first look, so that no birth falls between the two.
+void App::watch_births() {
+  const PolicySettings& policy = config_.policy;
+  if (policy.policy == PolicyKind::off || !policy.pause || policy.sight == Duration::zero()) return;
+  watch_.on_placed([this](const std::string& group) { births_.cover_siblings(group); });
+  const bool told = births_.start([this](const std::vector<Birth>& births) {
+    for (const Birth& each : births) {
+      const auto late = std::chrono::ceil<std::chrono::milliseconds>(each.seen - each.after);
+      log_.write(log::Severity::info, "container began",
+                 {{"id", each.id}, {"late_ms_max", std::to_string(late.count())}});
+    }
+    watch_.born(births);
+  });
+  if (!told) {
+    log_.write(log::Severity::warning,
+               "the kernel reports no new control groups: containers are first seen in the "
+               "runtime's list");
+  }
+  if (!belongings_.memory.group().empty()) births_.cover(belongings_.memory.group());
+}
+
+std::string App::kin_path() const {
+  return config_.state_dir + "/kin";
+}
+
+// What is not there, or cannot be read, is learned again.
+void App::recall() {
+  const auto kin = files::read_file(kin_path());
+  if (!kin) log_.write(log::Severity::warning, kin.error().text());
+  if (kin && *kin) loop_.controller().learn(**kin);
+}
+
+// Every now and then: what is lost by a crash is learned again.
+void App::remember() {
+  const TimePoint now = clock_.now();
+  if (config_.dry_run || now - remembered_at_ < kRememberEvery) return;
+  remembered_at_ = now;
+  const std::string learned = loop_.controller().learned();
+  if (learned.empty()) return;
+  if (const auto problem = files::keep_file(kin_path(), learned, S_IRUSR | S_IWUSR)) {
+    log_.write(log::Severity::warning, problem->text());
+  }
 }
 
 // With a token the files of tls_dir come first.
@@ -210,10 +267,12 @@ bool App::has_lapsed() {
 
 // The guardian is there before the first throttle.
 void App::begin() {
-  guardian_.emplace(
-      io_, log_,
-      Guardian::Options{
-          .state_dir = config_.state_dir, .socket = client_.socket(), .lease = config_.lease});
+  guardian_.emplace(io_, log_,
+                    Guardian::Options{.state_dir = config_.state_dir,
+                                      .socket = client_.socket(),
+                                      .memory_source = config_.memory_source,
+                                      .lower = config_.policy.lower,
+                                      .lease = config_.lease});
   if (const auto problem = guardian_->start()) {
     log_.write(log::Severity::error, problem->text());
   }
@@ -232,7 +291,7 @@ void App::give_up() {
 
 // Everything is given back first; what could not be is left to the guardian.
 void App::leave() {
-  log_.write(log::Severity::info, "stopping on a signal: restoring all CPU quotas");
+  log_.write(log::Severity::info, "stopping on a signal: releasing all containers");
   page_server_.stop_accepting();
   own_server_.stop_accepting();
   const bool untouched = !belongings_.journal || belongings_.journal->size() == 0;
@@ -242,12 +301,14 @@ void App::leave() {
   }
   loop_.restore(kRestoreLimit, [this](bool restored) {
     if (restored) {
-      log_.write(log::Severity::info, "all CPU quotas are restored");
+      log_.write(log::Severity::info, "all containers are released");
       if (guardian_) guardian_->dismiss();
     } else {
-      log_.write(log::Severity::error, "not every CPU quota could be restored; " + loop_.trouble());
+      log_.write(log::Severity::error, "not every container could be released; " + loop_.trouble());
       exit_code_ = 1;
     }
+    remembered_at_ = {};
+    remember();
     if (enrolment_) enrolment_->stop();
     reports_.stop();
     io_.stop();
@@ -310,6 +371,7 @@ void App::write_metrics(metrics::Families& families) const {
   write_agent_metrics(families, loop_,
                       {.dry_run = config_.dry_run,
                        .guarded = guardian_ && guardian_->pid() > 0,
+                       .births = births_.counts(),
                        .reports = reports_.reports(),
                        .reporting = reports_.connected(),
                        .started = to_seconds(started_.time_since_epoch())});

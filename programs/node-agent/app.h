@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "memory-pressure/io/agent_page.h"
+#include "memory-pressure/io/birth_watch.h"
 #include "memory-pressure/io/container_events.h"
 #include "memory-pressure/io/container_watch.h"
 #include "memory-pressure/io/control_loop.h"
@@ -47,6 +48,10 @@ class App {
   [[nodiscard]] std::optional<Problem> open_doors();
   void protect_ourselves() const;
   void begin();
+  void watch_births();
+  [[nodiscard]] std::string kin_path() const;
+  void recall();
+  void remember();
   [[nodiscard]] std::optional<Problem> begin_reports();
   [[nodiscard]] bool has_lapsed();
   void leave();
@@ -67,10 +72,12 @@ class App {
   AsioLoop time_{io_, clock_};
   CriClient client_;
   ContainerWatch watch_;
+  BirthWatch births_;
   ControlLoop loop_;
   PsiTrigger stalls_;
   ContainerEvents events_;
   bool hears_events_ = false;
+  TimePoint remembered_at_;
   std::optional<Guardian> guardian_;
   Reports reports_;
   std::optional<Enrolment> enrolment_;  // with SLUICE_TOKEN_FILE

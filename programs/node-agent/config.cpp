@@ -34,7 +34,7 @@ struct Flag {
 
 // Values are judged after parsing, where a wrong one is answered with its fix.
 constexpr std::array kFlags{
-    Flag{"--policy", "headroom or off"},
+    Flag{"--policy", "foresight, headroom or off (foresight)"},
     Flag{"--upper", "share of memory above which it acts (0.90)"},
     Flag{"--lower", "share below which the pressure is over (0.84)"},
     Flag{"--step", "containers per step (1)"},
@@ -43,13 +43,18 @@ constexpr std::array kFlags{
     Flag{"--quota", "CPU of a throttled container (25m)"},
     Flag{"--overcommit-factor", "share of possible growth to reserve for (0.6)"},
     Flag{"--reserve", "memory kept free (200Mi)"},
+    Flag{"--hold", "how batch containers are held: freezer or quota (freezer)"},
+    Flag{"--sight",
+         "time within which a new container is seen; 0s: by the runtime's list only (10ms)"},
+    Flag{"--confidence", "standard deviations of the expected memory use to keep free (2.5)"},
+    Flag{"--brake", "how many times the memory growth of one reaction to keep free (1)"},
     Flag{"--order", "throttle order: age, usage or growth (age)"},
     Flag{"--memory-source", "proc, or cgroup:PATH to treat a group as the node"},
     Flag{"--runtime-endpoint", "unix:///path of the container runtime; default: the usual ones"},
     Flag{"--state-dir",
          "directory of journal, lock and agent.sock "
          "(/var/lib/sluice/node-agent)"},
-    Flag{"--lease", "time after which the throttles of an agent that stopped are released (30s)"},
+    Flag{"--lease", "time after which the throttles of an agent that stopped are released (10s)"},
 };
 
 void read_share(Reader& reader, const char* name, double& share) {
@@ -61,11 +66,16 @@ void read_share(Reader& reader, const char* name, double& share) {
 }
 
 void read_policy(Reader& reader, PolicySettings& policy) {
-  policy.policy = reader.word_or("--policy", policy.policy, policy_named, "headroom or off");
+  policy.policy =
+      reader.word_or("--policy", policy.policy, policy_named, "foresight, headroom or off");
   policy.order = reader.word_or("--order", policy.order, order_named, "age, usage or growth");
   read_share(reader, "--upper", policy.upper);
   read_share(reader, "--lower", policy.lower);
   read_share(reader, "--overcommit-factor", policy.overcommit_factor);
+  read_share(reader, "--confidence", policy.confidence);
+  read_share(reader, "--brake", policy.brake);
+  policy.hold = reader.word_or("--hold", policy.hold, hold_named, "freezer or quota");
+  policy.sight = reader.wait_or("--sight", policy.sight, {{}, std::chrono::minutes{1}});
   policy.step =
       static_cast<std::uint32_t>(reader.integer_or("--step", policy.step, {0, 1'000'000}));
   policy.escalate_after =
@@ -178,7 +188,7 @@ void add_verbs(CLI::App& cli, Config& config) {
   CLI::App* const status = cli.add_subcommand("status", "show the state of the running agent");
   status->add_flag("--json", config.json, "as JSON");
   status->callback([&config] { config.task = Task::status; });
-  cli.add_subcommand("off", "switch the running agent off: it restores all CPU quotas and idles")
+  cli.add_subcommand("off", "switch the running agent off: it releases all containers and idles")
       ->callback([&config] { config.task = Task::off; });
   cli.add_subcommand("on", "switch the running agent on again")->callback([&config] {
     config.task = Task::on;

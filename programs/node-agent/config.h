@@ -31,7 +31,7 @@ struct Config {
   std::string memory_source = "proc";
   std::string socket;  ///< path of the runtime's; empty: the usual ones are tried
   std::string state_dir = "/var/lib/sluice/node-agent";
-  Duration lease = std::chrono::seconds{30};
+  Duration lease = std::chrono::seconds{10};
   bool dry_run = false;
   std::string node;                      ///< NODE_NAME, else the host's name
   std::vector<std::string> autoscalers;  ///< SLUICE_AUTOSCALER_ADDRESS, separated by commas

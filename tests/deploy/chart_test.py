@@ -127,6 +127,18 @@ class Chart(unittest.TestCase):
             self.assertTrue(names, template)
             self.assertEqual(sorted(name for name in names if f'"{name}"' not in read), [], template)
 
+    def test_the_node_agent_has_exactly_the_rights_that_its_readme_names(self):
+        text = (TEMPLATES / 'node-agent.yaml').read_text()
+        readme = (tree.ROOT / 'programs/node-agent/README.md').read_text()
+
+        self.assertEqual(re.findall(r'^ +add: (.*)$', text, re.MULTILINE), ['[SYS_NICE]'])
+        self.assertEqual(re.findall(r'\bhost[A-Z]\w+: true', text), ['hostPID: true'])
+        self.assertEqual(re.findall(r'hostPath: {path: (/[^,]+)', text),
+                         ['/run', '/sys/fs/cgroup', '/var/lib/sluice/node-agent'])
+        self.assertNotIn('privileged: true', text)
+        for right in ('CAP_SYS_NICE', 'hostPID', '/run', '/sys/fs/cgroup', 'uid 0'):
+            self.assertIn(f'`{right}` (', readme)
+
     def test_programs_run_unprivileged(self):
         for profile in PROFILES:
             deployments = objects(profile, 'Deployment')

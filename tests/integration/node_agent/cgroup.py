@@ -103,6 +103,16 @@ class Group:
         put(self.folder('cpu') / 'cpu.cfs_period_us', period)
         put(self.folder('cpu') / 'cpu.cfs_quota_us', quota)
 
+    def is_frozen(self):
+        """Whether its own freezer is shut; a group that is gone is not."""
+        try:
+            return number(self.folder('freezer') / 'freezer.self_freezing') == 1
+        except OSError:
+            return False
+
+    def thaw(self):
+        put(self.folder('freezer') / 'freezer.state', 'THAWED')
+
     def cpu_seconds(self):
         return number(self.folder('cpuacct') / 'cpuacct.usage') / 1e9
 

@@ -33,13 +33,14 @@ class Pod:
                 security_context=pb.LinuxSandboxSecurityContext(namespace_options=self.host_network)))
         self.id = lab.cri.call('RunPodSandbox', config=self.config).pod_sandbox_id
 
-    def create(self, name, arguments, attempt=0, annotations=(), mounts=(), **resources):
-        """A container that is not started; `memory` in bytes, other resources as CRI calls them."""
+    def create(self, name, arguments, attempt=0, annotations=(), mounts=(), command=(), **resources):
+        """A container that is not started; `command` in place of the image's, `memory` in bytes, other resources as CRI calls them."""
         pb = self.lab.pb
         resources['memory_limit_in_bytes'] = resources.pop('memory', 0)
         config = pb.ContainerConfig(
             metadata=pb.ContainerMetadata(name=name, attempt=attempt),
-            image=pb.ImageSpec(image='localhost/hog:1'), args=[str(word) for word in arguments],
+            image=pb.ImageSpec(image='localhost/hog:1'), command=list(command),
+            args=[str(word) for word in arguments],
             mounts=[pb.Mount(container_path=inside, host_path=str(outside))
                     for inside, outside in dict(mounts).items()],
             labels={**self.config.labels, 'io.kubernetes.container.name': name},

@@ -76,6 +76,69 @@ TEST_P(ContainerGroup, ThePodsQuotaIsConvertedToTheContainersPeriod) {
   EXPECT_EQ(group.parent_quota(100'000), 40'000);
 }
 
+TEST_P(ContainerGroup, AQuotaIsWrittenWholeInTheKernelsOwnForm) {
+  CgroupFiles group = files();
+
+  EXPECT_TRUE(group.set_quota({1000, 1'000'000}));
+  EXPECT_EQ(group.quota(), (CpuQuota{1000, 1'000'000}));
+
+  EXPECT_TRUE(group.set_quota({-1, 100'000}));
+  EXPECT_EQ(group.quota(), (CpuQuota{-1, 100'000}));
+}
+
+TEST_P(ContainerGroup, AQuotaOfAGroupThatIsGoneIsNotWritten) {
+  CgroupFiles group = files();
+  tree.remove(tree.cpu_directory(kGroup));
+
+  EXPECT_FALSE(group.set_quota({1000, 1'000'000}));
+}
+
+TEST_P(ContainerGroup, ItsProcessesAreCountedAndNoneIsNotUnknown) {
+  const CgroupFiles group = files();
+  EXPECT_FALSE(group.processes().has_value());
+
+  tree.set_processes(kGroup, "41\n42\n");
+  EXPECT_EQ(group.processes(), 2U);
+
+  tree.set_processes(kGroup, "");
+  EXPECT_EQ(group.processes(), 0U);
+
+  tree.remove(tree.memory_directory(kGroup));
+  EXPECT_EQ(group.processes(), 0U);
+}
+
+TEST_P(ContainerGroup, ProcessesInGroupsBelowAreNotCountedAsNone) {
+  tree.set_processes(kGroup, "");
+  tree.set_processes(std::string{kGroup} + "/inner", "41\n");
+
+  EXPECT_FALSE(files().processes().has_value());
+}
+
+TEST_P(ContainerGroup, AHighMarkIsSetInV2OnlyAndLiftedWhereItIsOurs) {
+  const std::string file = tree.memory_directory(kGroup) + "/memory.high";
+  tree.put(file, "max\n");
+  CgroupFiles group = files();
+
+  group.set_high(41 * kMiB);
+  const std::string set = tree.get(file);
+  group.set_high(0);
+
+  const bool v2 = GetParam() == Hierarchy::v2;
+  EXPECT_EQ(set == "max\n", !v2) << set;
+  EXPECT_TRUE(tree.get(file).starts_with("max"));
+}
+
+TEST_P(ContainerGroup, AHighMarkOfAnotherIsLeftAlone) {
+  const std::string file = tree.memory_directory(kGroup) + "/memory.high";
+  tree.put(file, "50000000\n");
+  CgroupFiles group = files();
+
+  group.set_high(41 * kMiB);
+  group.set_high(0);
+
+  EXPECT_EQ(tree.get(file), "50000000\n");
+}
+
 TEST_P(ContainerGroup, AGroupThatIsGoneReadsAsUnknown) {
   CgroupFiles group = files();
   tree.remove(tree.memory_directory(kGroup));

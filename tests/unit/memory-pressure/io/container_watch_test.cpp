@@ -31,6 +31,24 @@ class Watch : public ::testing::Test {
     return answered.value_or(false);
   }
 
+  // As BirthWatch tells it.
+  void begin(const std::string& id, int pid) {
+    tree.set_processes(FakeRuntime::group(id), std::to_string(pid) + "\n");
+    tree.set_process(pid, FakeRuntime::group(id));
+    watch.born({{.id = id,
+                 .pid = pid,
+                 .group = FakeRuntime::group(id),
+                 .seen = clock.now(),
+                 .after = clock.now()}});
+  }
+
+  bool until_described(const std::string& id) {
+    return run_until(io, [&] {
+      const auto seen = find(id);
+      return seen && seen->described;
+    });
+  }
+
   std::optional<Container> find(const std::string& id) const {
     for (const Container& each : watch.containers()) {
       if (each.id == id) return each;
@@ -88,6 +106,168 @@ TEST_F(Watch, WithoutAControlGroupTheRuntimesFiguresAreUsed) {
   EXPECT_EQ(find("c1")->working_set, 20 * kMiB);
   EXPECT_EQ(find("c1")->memory_limit, 64 * kMiB);
   EXPECT_EQ(find("c1")->quota, (CpuQuota{30'000, 100'000}));
+}
+
+TEST_F(Watch, ANewbornIsListedAtOnceWithUseAndLimitOfItsControlGroup) {
+  runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2, .cold_mib = 0, .limit_mib = 64});
+  int told = 0;
+  watch.on_born([&] { ++told; });
+
+  begin("c1", 41);
+
+  const auto seen = find("c1");
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(seen->described);
+  EXPECT_TRUE(seen->born.has_value());
+  EXPECT_EQ(seen->working_set, 2 * kMiB);
+  EXPECT_EQ(seen->memory_limit, 64 * kMiB);
+  EXPECT_EQ(seen->cgroup, FakeRuntime::group("c1"));
+  EXPECT_EQ(seen->processes, 1U);
+}
+
+TEST_F(Watch, ANewbornIsDescribedByOneStatusAndItsPod) {
+  runtime.run("c1",
+              {.pod = "train-7-x2f9k",
+               .space = "batch",
+               .name = "train",
+               .labels = {{"batch.kubernetes.io/job-name", "train-7"}},
+               .pid = 41,
+               .created = true},
+              {.used_mib = 2, .cold_mib = 0, .limit_mib = 64});
+  int told = 0;
+  watch.on_born([&] { ++told; });
+
+  begin("c1", 41);
+  ASSERT_TRUE(until_described("c1"));
+
+  const auto seen = find("c1");
+  EXPECT_TRUE(seen->marks.batch);
+  EXPECT_FALSE(seen->marks.system);
+  EXPECT_EQ(seen->pod, "train-7-x2f9k");
+  EXPECT_EQ(seen->name, "train");
+  EXPECT_EQ(seen->image, "sha256:train");
+  EXPECT_EQ(seen->job_template, "train");
+  EXPECT_EQ(told, 2);
+  EXPECT_EQ(runtime.calls("ContainerStatus"), 1);
+  EXPECT_EQ(runtime.calls("ListContainers"), 0);
+}
+
+TEST_F(Watch, ANewbornThatNoListHasYetIsKept) {
+  runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2});
+  begin("c1", 41);
+  ASSERT_TRUE(until_described("c1"));
+
+  ASSERT_TRUE(look());
+  EXPECT_TRUE(find("c1").has_value());
+  runtime.started("c1");
+  ASSERT_TRUE(look());
+
+  EXPECT_TRUE(find("c1").has_value());
+  EXPECT_EQ(runtime.calls("ContainerStatus"), 1);
+}
+
+TEST_F(Watch, ANewbornThatEndsBeforeAnyListIsReportedAndDropped) {
+  runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2});
+  begin("c1", 41);
+  ASSERT_TRUE(until_described("c1"));
+  int ended = 0;
+  watch.on_ended([&](const Container&, const cri::ContainerStatus&) { ++ended; });
+  tree.set_processes(FakeRuntime::group("c1"), "");
+  tree.set_memory(FakeRuntime::group("c1"), {.used_mib = 0});
+  runtime.end("c1", 137, "OOMKilled");
+  watch.sample(clock.now() + std::chrono::seconds{1}, true);
+  EXPECT_EQ(find("c1")->processes, 0U);
+
+  ASSERT_TRUE(look());
+
+  EXPECT_TRUE(run_until(io, [&] { return ended == 1; }));
+  EXPECT_FALSE(find("c1").has_value());
+}
+
+TEST_F(Watch, ASandboxThatBeginsIsLeftAloneAndStaysOnlyWhileItIsHeld) {
+  tree.set_memory(FakeRuntime::group("s1"), {.used_mib = 1});
+  begin("s1", 41);
+  tree.put(tree.freezer_file(FakeRuntime::group("s1")), "");
+  tree.set_frozen(FakeRuntime::group("s1"), true);
+  watch.sample(clock.now() + std::chrono::seconds{1}, true);
+  ASSERT_TRUE(until_described("s1"));
+  ASSERT_TRUE(look());
+  EXPECT_TRUE(find("s1")->marks.system);
+
+  tree.set_frozen(FakeRuntime::group("s1"), false);
+  watch.sample(clock.now() + std::chrono::seconds{2}, true);
+  ASSERT_TRUE(look());
+
+  EXPECT_FALSE(find("s1").has_value());
+}
+
+TEST_F(Watch, AStatusThatFailsIsAskedForAgainByTheNextLook) {
+  runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2});
+  runtime.refuse("ContainerStatus", 14);
+  begin("c1", 41);
+  ASSERT_TRUE(run_until(io, [&] { return runtime.calls("ContainerStatus") == 1; }));
+  ASSERT_TRUE(look());
+  runtime.refuse("ContainerStatus", 0);
+
+  ASSERT_TRUE(look());
+
+  EXPECT_TRUE(until_described("c1"));
+}
+
+TEST_F(Watch, OneThatIsKnownOrOverIsNoNewborn) {
+  runtime.run("c1", {.pid = 41}, {.used_mib = 2});
+  ASSERT_TRUE(look());
+  int told = 0;
+  watch.on_born([&] { ++told; });
+
+  begin("c1", 41);
+  watch.born({{.id = "c2", .pid = 99, .group = "/pods/c2", .seen = {}, .after = {}}});
+
+  EXPECT_EQ(told, 0);
+  EXPECT_FALSE(find("c1")->born.has_value());
+}
+
+TEST_F(Watch, AHoldIsAWriteToItsFreezerAndIsSeenAtOnce) {
+  runtime.run("c1", {.pid = 41}, {.used_mib = 2});
+  ASSERT_TRUE(look());
+  const std::string group = FakeRuntime::group("c1");
+  tree.put(tree.freezer_file(group), "");
+  tree.set_frozen(group, true);
+  std::optional<Outcome> outcome;
+
+  watch.freeze({.id = "c1", .cgroup = group, .frozen = true},
+               [&](Outcome got, const std::string&) { outcome = got; });
+
+  EXPECT_EQ(outcome, Outcome::ok);
+  EXPECT_EQ(tree.get(tree.freezer_file(group)), "FROZEN");
+  EXPECT_EQ(find("c1")->frozen, true);
+}
+
+TEST_F(Watch, AJobThatAnEarlierAgentFrozeIsSeenSoAndOneThatIsPausedIsNot) {
+  const std::map<std::string, std::string> job{{"batch.kubernetes.io/job-name", "train"}};
+  runtime.run("ours", {.labels = job, .pid = 41}, {.used_mib = 2});
+  runtime.run("theirs", {.pod = "other", .labels = job, .pid = 42, .paused = true},
+              {.used_mib = 2});
+  for (const char* id : {"ours", "theirs"}) tree.set_frozen(FakeRuntime::group(id), true);
+
+  ASSERT_TRUE(look());
+  watch.sample(clock.now() + std::chrono::seconds{1}, true);
+
+  EXPECT_EQ(find("ours")->frozen, true);
+  EXPECT_FALSE(find("theirs")->frozen.has_value());
+  EXPECT_EQ(runtime.calls("Get"), 2);
+}
+
+TEST_F(Watch, AQuotaIsInTheControlGroupBeforeTheRuntimeIsAsked) {
+  runtime.run("c1", {.pid = 41}, {.used_mib = 2});
+  ASSERT_TRUE(look());
+
+  watch.write_first({.id = "c1", .quota = {2503, 100'000}});
+  watch.write_first({.id = "unknown", .quota = {2503, 100'000}});
+
+  EXPECT_EQ(runtime.quota("c1"), 2503);
+  EXPECT_EQ(runtime.calls("UpdateContainerResources"), 0);
 }
 
 // Row 44b.
@@ -214,6 +394,25 @@ TEST_F(Watch, ManyContainersAreReadLessOften) {
   EXPECT_LE(ContainerWatch::interval(12, false), std::chrono::milliseconds{120});
   EXPECT_LE(ContainerWatch::interval(12, true), std::chrono::milliseconds{10});
   EXPECT_LE(ContainerWatch::interval(500, true), std::chrono::milliseconds{400});
+}
+
+// As in a pod with a namespace of control groups.
+TEST(WatchOfV2, ANewbornIsReadWhereItWasSeenWhateverItsProcessShows) {
+  const FixtureTree tree{Hierarchy::v2};
+  boost::asio::io_context io{1};
+  const Clock clock;
+  CriClient client{io, {.sockets = {}}};
+  ContainerWatch watch{client, clock, {.root = tree.root()}};
+  tree.set_memory("/kubepods/c1", {.used_mib = 2});
+  tree.set_frozen("/kubepods/c1", false);
+  tree.set_process(41, "/../../c1");
+
+  watch.born({{.id = "c1", .pid = 41, .group = "/kubepods/c1", .seen = {}, .after = {}}});
+
+  ASSERT_EQ(watch.containers().size(), 1U);
+  EXPECT_EQ(watch.containers()[0].working_set, 2 * kMiB);
+  EXPECT_EQ(watch.containers()[0].frozen, false);
+  EXPECT_EQ(watch.containers()[0].cgroup, "/kubepods/c1");
 }
 
 TEST(PidInInfo, IsFoundAtTheTopOnly) {

@@ -57,6 +57,11 @@ void FakeRuntime::end_sandbox(const std::string& id) {
   containers_.at(id).ready = false;
 }
 
+void FakeRuntime::started(const std::string& id) {
+  const std::lock_guard lock{mutex_};
+  containers_.at(id).created = false;
+}
+
 void FakeRuntime::forget_sandbox(const std::string& id) {
   const std::lock_guard lock{mutex_};
   containers_.at(id).has_sandbox = false;
@@ -108,6 +113,7 @@ UnaryAnswer FakeRuntime::answer(const std::string& method, const std::string& re
   if (name == "ContainerStatus") return status(request);
   if (name == "UpdateContainerResources") return update(request);
   if (name == "StopContainer") return stop_container(request);
+  if (name == "Get") return task(request);
   return refusal(kUnimplemented);
 }
 
@@ -130,12 +136,13 @@ std::string FakeRuntime::list_sandboxes() const {
 std::string FakeRuntime::list_containers() const {
   wire::ListContainersResponse list;
   for (const auto& [id, container] : containers_) {
-    if (!container.running) continue;
+    if (!container.running || container.created) continue;
     wire::Container& each = *list.add_containers();
     each.set_id(id);
     each.set_pod_sandbox_id(container.pod);
     each.mutable_metadata()->set_name(container.name);
     each.set_state(wire::CONTAINER_RUNNING);
+    each.set_image_ref("sha256:" + container.name);
   }
   return list.SerializeAsString();
 }
@@ -163,7 +170,10 @@ UnaryAnswer FakeRuntime::status(const std::string& request) const {
   wire::ContainerStatus& status = *reply.mutable_status();
   status.set_id(at->first);
   status.set_state(container.running ? wire::CONTAINER_RUNNING : wire::CONTAINER_EXITED);
-  status.set_started_at(1);
+  if (container.created) status.set_state(wire::CONTAINER_CREATED);
+  status.set_started_at(container.created ? 0 : 1);
+  status.mutable_metadata()->set_name(container.name);
+  status.set_image_ref("sha256:" + container.name);
   status.set_exit_code(container.exit_code);
   status.set_reason(container.reason);
   wire::LinuxContainerResources& given = *status.mutable_resources()->mutable_linux();
@@ -171,9 +181,21 @@ UnaryAnswer FakeRuntime::status(const std::string& request) const {
   given.set_cpu_period(container.period);
   given.set_memory_limit_in_bytes(container.memory_limit);
   if (asked.verbose() && container.pid > 0) {
-    (*reply.mutable_info())["info"] =
-        R"({"sandboxID":"x","pid":)" + std::to_string(container.pid) + R"(,"runtimeSpec":{}})";
+    (*reply.mutable_info())["info"] = R"({"sandboxID":")" + container.pod + R"(","pid":)" +
+                                      std::to_string(container.pid) + R"(,"runtimeSpec":{}})";
   }
+  return good(reply.SerializeAsString());
+}
+
+UnaryAnswer FakeRuntime::task(const std::string& request) const {
+  constexpr int kRunning = 2;
+  constexpr int kPaused = 4;
+  wire::TaskRequest asked;
+  asked.ParseFromString(request);
+  const auto at = containers_.find(asked.container_id());
+  if (at == containers_.end()) return refusal(kNotFound);
+  wire::TaskResponse reply;
+  reply.mutable_process()->set_status(at->second.paused ? kPaused : kRunning);
   return good(reply.SerializeAsString());
 }
 

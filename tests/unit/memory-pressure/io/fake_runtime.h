@@ -21,7 +21,9 @@ struct FakeContainer {
   std::map<std::string, std::string> labels{};       ///< of its pod
   int pid = 0;                                       ///< 0: the runtime does not report it
   bool running = true;
-  bool ready = true;  ///< its sandbox
+  bool paused = false;   ///< by another program
+  bool created = false;  ///< its status and no list has it: it is being started
+  bool ready = true;     ///< its sandbox
   bool has_sandbox = true;
   int exit_code = 0;
   std::string reason{};
@@ -49,6 +51,9 @@ class FakeRuntime {
   void end(const std::string& id, int exit_code, const std::string& reason);
   void end_sandbox(const std::string& id);
 
+  /// Its start has ended.
+  void started(const std::string& id);
+
   /// No longer lists its sandbox.
   void forget_sandbox(const std::string& id);
   void remove(const std::string& id);
@@ -73,6 +78,7 @@ class FakeRuntime {
   [[nodiscard]] std::string list_containers() const;
   [[nodiscard]] std::string list_stats() const;
   [[nodiscard]] sluice::testing::UnaryAnswer status(const std::string& request) const;
+  [[nodiscard]] sluice::testing::UnaryAnswer task(const std::string& request) const;
   [[nodiscard]] sluice::testing::UnaryAnswer update(const std::string& request);
   [[nodiscard]] sluice::testing::UnaryAnswer stop_container(const std::string& request);
 

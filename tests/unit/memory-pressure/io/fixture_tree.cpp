@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kV1 =
     "30 25 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-    "31 25 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n";
+    "31 25 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
+    "33 25 0:29 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer\n";
 constexpr const char* kUnified = "32 25 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
 constexpr const char* kV2 = "32 25 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
 
@@ -126,10 +127,25 @@ std::int64_t FixtureTree::quota(const std::string& group) const {
   return text.starts_with("max") ? -1 : std::stoll(text);
 }
 
+std::string FixtureTree::freezer_file(const std::string& group) const {
+  return hierarchy_ == Hierarchy::v2 ? "/sys/fs/cgroup" + group + "/cgroup.freeze"
+                                     : "/sys/fs/cgroup/freezer" + group + "/freezer.state";
+}
+
+void FixtureTree::set_frozen(const std::string& group, bool frozen) const {
+  const bool v2 = hierarchy_ == Hierarchy::v2;
+  put(v2 ? freezer_file(group) : "/sys/fs/cgroup/freezer" + group + "/freezer.self_freezing",
+      frozen ? "1\n" : "0\n");
+}
+
+void FixtureTree::set_processes(const std::string& group, const std::string& pids) const {
+  put(memory_directory(group) + "/cgroup.procs", pids);
+}
+
 void FixtureTree::set_process(int pid, const std::string& group) const {
   std::string text = "0::" + group + "\n";
   if (hierarchy_ != Hierarchy::v2) {
-    text = "5:memory:" + group + "\n4:cpu,cpuacct:" + group + "\n" + text;
+    text = "6:freezer:" + group + "\n5:memory:" + group + "\n4:cpu,cpuacct:" + group + "\n" + text;
   }
   put("/proc/" + std::to_string(pid) + "/cgroup", text);
 }

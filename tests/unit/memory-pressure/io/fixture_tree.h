@@ -40,6 +40,15 @@ class FixtureTree {
   void set_quota(const std::string& group, std::int64_t quota, std::int64_t period) const;
   [[nodiscard]] std::int64_t quota(const std::string& group) const;
 
+  /// The file that freezes a group.
+  [[nodiscard]] std::string freezer_file(const std::string& group) const;
+
+  /// What the kernel shows of it.
+  void set_frozen(const std::string& group, bool frozen) const;
+
+  /// Process ids in a group, each with its newline.
+  void set_processes(const std::string& group, const std::string& pids) const;
+
   /// A process in a group of every hierarchy.
   void set_process(int pid, const std::string& group) const;
 

@@ -130,6 +130,22 @@ TEST_F(PodMarks, ElseTheClassIsThatOfTheLimits) {
   EXPECT_EQ(qos_of(facts("/n1/c1")), QosClass::burstable);
 }
 
+TEST(JobTemplate, IsTheNameOfTheJobWithoutItsNumbers) {
+  const cri::Container container;
+  const auto template_of = [&container](const std::string& label) {
+    cri::Sandbox pod;
+    pod.labels = {{"batch.kubernetes.io/job-name", label}};
+    return job_template_of({.sandbox = &pod, .container = &container});
+  };
+
+  EXPECT_EQ(template_of("backup-28401120"), "backup");
+  EXPECT_EQ(template_of("train-7-12"), "train");
+  EXPECT_EQ(template_of("train-v2"), "train-v2");
+  EXPECT_EQ(template_of("7"), "7");
+  EXPECT_EQ(template_of("-7"), "-7");
+  EXPECT_EQ(job_template_of({.container = &container}), "");
+}
+
 TEST(CpuList, IsCounted) {
   EXPECT_EQ(cpus_in("0"), 1);
   EXPECT_EQ(cpus_in("0-2,5"), 4);

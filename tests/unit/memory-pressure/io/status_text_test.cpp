@@ -40,7 +40,7 @@ TEST(StatusTable, ShowsTheStateOfTheNodeOnOneScreen) {
             "gate       open: 1.0 GiB of new claims may start here\n"
             "runtime    containerd 1.6 on /run/c.sock\n"
             "watches    12 containers; never touched: 2 system, 1 opted out\n"
-            "safety     a guardian restores all CPU quotas 30.0 s after the agent stops answering\n"
+            "safety     a guardian releases all containers 30.0 s after the agent stops answering\n"
             "reports    to the autoscaler, at autoscaler:8080\n"
             "throttled  none\n");
 }

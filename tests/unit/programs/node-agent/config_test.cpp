@@ -34,7 +34,9 @@ TEST(AgentConfig, TheDefaultsAreTheReferences) {
   EXPECT_DOUBLE_EQ(config->policy.lower, 0.84);
   EXPECT_EQ(config->policy.quota_millicores, 25);
   EXPECT_EQ(config->policy.reserve, std::int64_t{200} << 20);
-  EXPECT_EQ(config->lease, std::chrono::seconds{30});
+  EXPECT_EQ(config->lease, std::chrono::seconds{10});
+  EXPECT_EQ(config->policy.hold, HoldBy::freezer);
+  EXPECT_EQ(config->policy.sight, std::chrono::milliseconds{10});
   EXPECT_EQ(config->state_dir, "/var/lib/sluice/node-agent");
   EXPECT_EQ(config->memory_source, "proc");
   EXPECT_TRUE(config->policy.gate && config->policy.pause);
@@ -69,6 +71,14 @@ TEST(AgentConfig, EveryFlagIsRead) {
                             "--state-dir",
                             "/tmp/state",
                             "--dry-run",
+                            "--hold",
+                            "quota",
+                            "--sight",
+                            "1s",
+                            "--confidence",
+                            "3",
+                            "--brake",
+                            "2",
                             "--lease",
                             "5s",
                             "--no-gate",
@@ -84,6 +94,10 @@ TEST(AgentConfig, EveryFlagIsRead) {
   EXPECT_EQ(config->policy.quota_millicores, 10);
   EXPECT_EQ(config->policy.reserve, std::int64_t{1} << 30);
   EXPECT_EQ(config->policy.order, Order::usage);
+  EXPECT_EQ(config->policy.hold, HoldBy::quota);
+  EXPECT_EQ(config->policy.sight, std::chrono::seconds{1});
+  EXPECT_DOUBLE_EQ(config->policy.confidence, 3);
+  EXPECT_DOUBLE_EQ(config->policy.brake, 2);
   EXPECT_EQ(config->memory_source, "cgroup:/lab/n1");
   EXPECT_EQ(config->socket, "/run/x.sock");
   EXPECT_EQ(config->state_dir, "/tmp/state");
@@ -93,7 +107,8 @@ TEST(AgentConfig, EveryFlagIsRead) {
 }
 
 TEST(AgentConfig, UnknownPolicyIsRefusedWithTheValidOnes) {
-  EXPECT_EQ(refusal({"--policy", "paper"}), "2 --policy='paper' is wrong; give headroom or off");
+  EXPECT_EQ(refusal({"--policy", "paper"}),
+            "2 --policy='paper' is wrong; give foresight, headroom or off");
 }
 
 // Row 3.
@@ -111,12 +126,14 @@ TEST(AgentConfig, ValuesThatCannotBeAreRefused) {
   EXPECT_TRUE(refusal({"--lower=-0.1"}).starts_with("2 "));
   EXPECT_TRUE(refusal({"--step", "0"}).starts_with("2 "));
   EXPECT_TRUE(refusal({"--escalate-after", "0"}).starts_with("2 "));
-  EXPECT_TRUE(refusal({"--quota", "9m"}).starts_with("2 "));
+  EXPECT_TRUE(refusal({"--quota", "100u"}).starts_with("2 "));
 }
 
 TEST(AgentConfig, WrongArgumentsAreNamedWithTheirFix) {
   EXPECT_NE(refusal({"--policy", "magic"}).find("--policy='magic'"), std::string::npos);
   EXPECT_NE(refusal({"--reserve", "lots"}).find("200Mi"), std::string::npos);
+  EXPECT_NE(refusal({"--hold", "ice"}).find("freezer or quota"), std::string::npos);
+  EXPECT_NE(refusal({"--sight", "-1s"}).find("duration"), std::string::npos);
   EXPECT_NE(refusal({"--sample", "soon"}).find("duration"), std::string::npos);
   EXPECT_NE(refusal({"--state-dir", "here"}).find("absolute"), std::string::npos);
   EXPECT_NE(refusal({"--runtime-endpoint", "tcp://x"}).find("unix:///"), std::string::npos);
