@@ -250,16 +250,36 @@ class Births(unittest.TestCase):
         return {'message': message, 'id': container[:births.ID_SHOWN], 'outcome': outcome,
                 'timestamp': f'2026-11-26T12:00:{second:09.6f}Z'}
 
-    def test_the_first_hold_of_each_container_counts_from_the_begin_of_its_program(self):
+    def test_a_delay_runs_from_the_begin_of_the_program_to_the_first_event_about_its_container(self):
         noon = births.seconds_of(self.event('freeze', 'a', 0))
-        begun = {name * 64: noon + at for name, at in (('a', 1.0), ('b', 1.0), ('c', 1.0), ('d', 1.0))}
-        events = [self.event('freeze', 'a' * 64, 1.010), self.event('thaw', 'a' * 64, 1.2),
+        begun = {name * 64: noon + 1.0 for name in 'abcd'}
+        events = [self.event('container began', 'a' * 64, 1.004), self.event('container began', 'b' * 64, 1.007),
+                  self.event('freeze', 'a' * 64, 1.010), self.event('thaw', 'a' * 64, 1.2),
                   self.event('freeze', 'a' * 64, 1.9), self.event('freeze', 'b' * 64, 1.001, 'refused'),
-                  self.event('freeze', 'b' * 64, 1.015), self.event('freeze', 'c' * 64, 9)]
-        self.assertAlmostEqual(births.births_seen_ms_p99(begun, events), 15.0, delta=0.2)
+                  self.event('freeze', 'b' * 64, 1.015), self.event('freeze', 'c' * 64, 1.5)]
 
-    def test_without_a_hold_at_birth_there_is_no_figure(self):
-        self.assertIsNone(births.births_seen_ms_p99({'a' * 64: 1.0}, []))
+        self.assertEqual(births.p99(births.seen(begun, events).values(), 1000), 7.0)
+        self.assertEqual({one[0]: round(delay, 3) for one, delay in births.held_at_birth(begun, events).items()},
+                         {'a': 0.010, 'b': 0.015})
+
+    def test_without_births_there_is_no_figure(self):
+        self.assertIsNone(births.p99(births.seen({'a' * 64: 1.0}, []).values()))
+
+    def test_memory_of_a_hold_is_compared_with_what_it_began_with_after_a_second(self):
+        held = births.HeldMemory()
+        held.look({'a': 1000}, 0.0)
+        held.look({'a': 5000}, 0.5)
+        self.assertIsNone(held.rate_max)
+        held.look({'a': 1200, 'b': 50}, 2.0)
+        self.assertEqual(held.rate_max, 100)
+
+    def test_another_hold_of_a_container_is_measured_from_its_own_begin(self):
+        held = births.HeldMemory()
+        held.look({'a': 1000}, 0.0)
+        held.look({}, 1.0)
+        held.look({'a': 90_000}, 2.0)
+        held.look({'a': 90_000}, 4.0)
+        self.assertEqual((held.rate_max, held.first['a']), (0, 1000))
 
 
 if __name__ == '__main__':

@@ -6,7 +6,7 @@ import time
 
 from plan import Round
 from policies import SCALED, TIGHT
-from runs import progress, run_once
+from runs import frozen, progress, run_once
 from verdict import Bar
 from workloads import NODE_BYTES
 
@@ -29,19 +29,6 @@ class Kill:
     at: float
     allowed: float = LEASE_SECONDS + SLACK_SECONDS
     free_after: float | None = None
-
-
-def frozen(containers):
-    """Those that the kernel keeps in its freezer."""
-    found = []
-    for container in containers:
-        try:
-            state = (container.group.folder('freezer') / 'freezer.state').read_text(encoding='ascii')
-        except OSError:
-            continue  # ended meanwhile
-        if state.strip() != 'THAWED':
-            found.append(container.id)
-    return found
 
 
 class Killer:

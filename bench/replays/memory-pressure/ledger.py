@@ -23,7 +23,10 @@ class Run:
     updates: int = 0
     freezes: int = 0
     peak_mib: float = 0                         # of the node's group, page cache and kernel memory included
-    births_seen_ms_p99: float | None = None     # from exec to the agent's look; None: no agent that looks
+    births_seen_ms_p99: float | None = None     # from a program's begin to the agent's sight; None: no births seen
+    births_held_ms_p99: float | None = None     # and to the hold, of those that were held at birth
+    births_held_mib_p99: float | None = None    # what those held then
+    held_mib_per_s_max: float | None = None     # by how much a frozen container's memory moved
     other_cores: float = 0                      # what the rest of the machine used meanwhile
     marked: bool = False                        # of a round in which that was too much
     in_window: bool | None = None               # None: the workload has no window, or none was measured

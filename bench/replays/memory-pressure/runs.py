@@ -3,8 +3,9 @@
 import dataclasses
 import pathlib
 import sys
+import time
 
-from births import births_seen_ms_p99, is_done
+import births
 from jobs import LABELS, Workflow, small_node
 from ledger import Run
 from other_work import Meter
@@ -34,12 +35,17 @@ def run_once(stage, one, policy, watch=lambda seat, workflow: None):
     run = Run(one.workload, one.starts, policy.name, one.overcommit, one.limit_factor, one.seed)
     begin = len(stage.lab.log())
     meter = Meter(stage.own)
+    memory = births.HeldMemory()
+
+    def look(seat, workflow):
+        memory.look({container.id: container.group.memory_usage() for container in frozen(workflow.running())},
+                    time.monotonic())
+        watch(seat, workflow)
     with Seat(stage, policy, node, one) as seat:
         workflow = Workflow(pod, one, WORKLOADS[one.workload], seat.gate)
-        run.makespan_s = round(workflow.run(lambda: watch(seat, workflow)), 2)
+        run.makespan_s = round(workflow.run(lambda: look(seat, workflow)), 2)
         run.updates = len(stage.lab.asked('UpdateContainerResources', begin))
-    run.freezes = sum(is_done(event, 'freeze') for event in seat.events())
-    run.births_seen_ms_p99 = births_seen_ms_p99(workflow.begun(), seat.events())
+    add_births(run, workflow.begun(), seat.events(), memory)
     stopped = set(stage.lab.asked('StopContainer', begin))
     run.restarts_own = sum(container in stopped for container in workflow.killed)
     run.restarts_kernel = len(workflow.killed) - run.restarts_own
@@ -53,6 +59,29 @@ def run_once(stage, one, policy, watch=lambda seat, workflow: None):
     eventually(lambda: not list(node.folder('memory').glob('*/')), 'the node is empty again')
     run.other_cores = round(meter.cores(), 3)
     return run
+
+
+def frozen(containers):
+    """Those that the kernel keeps in its freezer."""
+    found = []
+    for container in containers:
+        try:
+            state = (container.group.folder('freezer') / 'freezer.state').read_text(encoding='ascii')
+        except OSError:
+            continue  # ended meanwhile
+        if state.strip() != 'THAWED':
+            found.append(container)
+    return found
+
+
+def add_births(run, begun, events, memory):
+    """The figures of holds, from the agent's log, the jobs' own clocks and the kernel."""
+    held = births.held_at_birth(begun, events)
+    run.freezes = sum(births.is_done(event, 'freeze') for event in events)
+    run.births_seen_ms_p99 = births.p99(births.seen(begun, events).values(), 1000)
+    run.births_held_ms_p99 = births.p99(held.values(), 1000)
+    run.births_held_mib_p99 = births.p99((memory.first[one] for one in held if one in memory.first), 1 / MIB)
+    run.held_mib_per_s_max = None if memory.rate_max is None else round(memory.rate_max / MIB, 3)
 
 
 def measured(stage, one, name):

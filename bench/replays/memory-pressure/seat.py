@@ -7,6 +7,9 @@ from node_agent.agent import Agent
 from node_agent.node_stream import NodeStream
 
 
+LOG = {'SLUICE_LOG_LEVEL': 'debug'}  # there the agent logs when it saw a container begin
+
+
 def events(agent):
     """What an agent has logged so far, a dictionary a line."""
     return [json.loads(line) for line in agent.errors().splitlines() if line.startswith('{')]
@@ -42,7 +45,7 @@ class Seat:
     def fill(self):
         """Starts an agent over the state that the last one left."""
         self.agent = Agent(self.stage.build / self.program, self.stage.lab, self.node, state=self.state,
-                           autoscaler=self.stream.address, **self.flags)
+                           autoscaler=self.stream.address, environment=LOG, **self.flags)
         self.state = self.agent.state
 
     def events(self):
