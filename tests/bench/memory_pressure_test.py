@@ -265,21 +265,20 @@ class Births(unittest.TestCase):
     def test_without_births_there_is_no_figure(self):
         self.assertIsNone(births.p99(births.seen({'a' * 64: 1.0}, []).values()))
 
-    def test_memory_of_a_hold_is_compared_with_what_it_began_with_after_a_second(self):
-        held = births.HeldMemory()
-        held.look({'a': 1000}, 0.0)
-        held.look({'a': 5000}, 0.5)
-        self.assertIsNone(held.rate_max)
-        held.look({'a': 1200, 'b': 50}, 2.0)
-        self.assertEqual(held.rate_max, 100)
+    def test_memory_is_compared_within_one_hold_of_three_seconds_or_more(self):
+        noon = births.seconds_of(self.event('freeze', 'a', 0))
+        one = 'a' * 64
+        events = [self.event('freeze', one, 1), self.event('thaw', one, 5), self.event('freeze', one, 6),
+                  self.event('freeze', 'b' * 64, 1), self.event('thaw', 'b' * 64, 1.5), self.event('freeze', 'b' * 64, 2)]
+        samples = {one: [(noon + at, held) for at, held in ((1.1, 1000), (4.1, 1600), (6.1, 90_000), (9.2, 90_000))],
+                   'b' * 64: [(noon + 2.5, 8000)]}
+        in_holds = births.memory_in_holds(samples, events)
 
-    def test_another_hold_of_a_container_is_measured_from_its_own_begin(self):
-        held = births.HeldMemory()
-        held.look({'a': 1000}, 0.0)
-        held.look({}, 1.0)
-        held.look({'a': 90_000}, 2.0)
-        held.look({'a': 90_000}, 4.0)
-        self.assertEqual((held.rate_max, held.first['a']), (0, 1000))
+        self.assertAlmostEqual(births.rate_max(in_holds), 200, places=2)
+        self.assertEqual(births.bytes_at_birth([one, 'b' * 64], in_holds), [1000])
+
+    def test_without_a_long_hold_no_rate_is_claimed(self):
+        self.assertIsNone(births.rate_max(births.memory_in_holds({'a' * 64: [(1.0, 5)]}, [])))
 
 
 if __name__ == '__main__':

@@ -6,8 +6,7 @@ from verdict import quantile
 
 ID_SHOWN = 12             # of a container's id, where the agent's log has not all of it
 AT_BIRTH_SECONDS = 0.2    # a hold that comes later was decided for another reason
-MOVED_OVER_SECONDS = 1    # a shorter hold says nothing of a rate
-MIB = 1 << 20
+MOVED_OVER_SECONDS = 3    # the kernel charges in batches of some 100 KiB: in a shorter hold they would look like growth
 
 
 def is_done(event, message):
@@ -49,19 +48,36 @@ def p99(values, scale=1.0):
     return round(quantile(values, 0.99) * scale, 2) if values else None
 
 
-class HeldMemory:
-    """What frozen containers hold, by the kernel: when first seen so, and how it moves from there."""
+def holds(events):
+    """{start of an id: [(when it was frozen, when thawed)]}"""
+    found = {}
+    for event in events:
+        own = found.setdefault(event['id'][:ID_SHOWN], []) if 'id' in event else None
+        if is_done(event, 'freeze'):
+            own.append((seconds_of(event), float('inf')))
+        elif is_done(event, 'thaw') and own:
+            own[-1] = (own[-1][0], seconds_of(event))
+    return found
 
-    def __init__(self):
-        self.first = {}        # {container: bytes when it was first seen frozen}
-        self.since = {}        # {container: (when, bytes)} of those that are frozen now
-        self.rate_max = None   # bytes per second, in either direction
 
-    def look(self, frozen, now):
-        """`frozen`: {container: bytes} of all that are frozen now."""
-        self.since = {one: self.since.get(one, (now, held)) for one, held in frozen.items()}
-        for one, held in frozen.items():
-            self.first.setdefault(one, held)
-            then, before = self.since[one]
-            if now - then >= MOVED_OVER_SECONDS:
-                self.rate_max = max(self.rate_max or 0.0, abs(held - before) / (now - then))
+def memory_in_holds(samples, events):
+    """{start of an id: [(when, bytes)] of each hold in turn}; `samples`: {container: [(when, bytes)]}, taken
+    while it was frozen. A hold may be too short to have any."""
+    times = holds(events)
+    return {one[:ID_SHOWN]: [[sample for sample in taken if begin <= sample[0] < end]
+                             for begin, end in times.get(one[:ID_SHOWN], ())]
+            for one, taken in samples.items()}
+
+
+def bytes_at_birth(held, in_holds):
+    """What the containers of `held` had in their first hold, of those that were seen then."""
+    first = {one: in_holds.get(one[:ID_SHOWN]) for one in held}
+    return [taken[0][0][1] for taken in first.values() if taken and taken[0]]
+
+
+def rate_max(in_holds):
+    """Bytes per second by which memory moved at most, up or down, in one hold; None: none was long enough."""
+    rates = [abs(taken[-1][1] - taken[0][1]) / (taken[-1][0] - taken[0][0])
+             for each in in_holds.values() for taken in each
+             if taken and taken[-1][0] - taken[0][0] >= MOVED_OVER_SECONDS]
+    return max(rates, default=None)

@@ -35,17 +35,17 @@ def run_once(stage, one, policy, watch=lambda seat, workflow: None):
     run = Run(one.workload, one.starts, policy.name, one.overcommit, one.limit_factor, one.seed)
     begin = len(stage.lab.log())
     meter = Meter(stage.own)
-    memory = births.HeldMemory()
+    samples = {}
 
     def look(seat, workflow):
-        memory.look({container.id: container.group.memory_usage() for container in frozen(workflow.running())},
-                    time.monotonic())
+        for container in frozen(workflow.running()):
+            samples.setdefault(container.id, []).append((time.time(), container.group.memory_usage()))
         watch(seat, workflow)
     with Seat(stage, policy, node, one) as seat:
         workflow = Workflow(pod, one, WORKLOADS[one.workload], seat.gate)
         run.makespan_s = round(workflow.run(lambda: look(seat, workflow)), 2)
         run.updates = len(stage.lab.asked('UpdateContainerResources', begin))
-    add_births(run, workflow.begun(), seat.events(), memory)
+    add_births(run, workflow.begun(), seat.events(), samples)
     stopped = set(stage.lab.asked('StopContainer', begin))
     run.restarts_own = sum(container in stopped for container in workflow.killed)
     run.restarts_kernel = len(workflow.killed) - run.restarts_own
@@ -74,14 +74,16 @@ def frozen(containers):
     return found
 
 
-def add_births(run, begun, events, memory):
-    """The figures of holds, from the agent's log, the jobs' own clocks and the kernel."""
+def add_births(run, begun, events, samples):
+    """The figures of holds, from the agent's log, the jobs' own clocks and the kernel's samples."""
     held = births.held_at_birth(begun, events)
     run.freezes = sum(births.is_done(event, 'freeze') for event in events)
     run.births_seen_ms_p99 = births.p99(births.seen(begun, events).values(), 1000)
     run.births_held_ms_p99 = births.p99(held.values(), 1000)
-    run.births_held_mib_p99 = births.p99((memory.first[one] for one in held if one in memory.first), 1 / MIB)
-    run.held_mib_per_s_max = None if memory.rate_max is None else round(memory.rate_max / MIB, 3)
+    in_holds = births.memory_in_holds(samples, events)
+    run.births_held_mib_p99 = births.p99(births.bytes_at_birth(held, in_holds), 1 / MIB)
+    rate = births.rate_max(in_holds)
+    run.held_mib_per_s_max = None if rate is None else round(rate / MIB, 3)
 
 
 def measured(stage, one, name):
