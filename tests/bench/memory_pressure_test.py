@@ -262,6 +262,10 @@ class Births(unittest.TestCase):
         self.assertEqual({one[0]: round(delay, 3) for one, delay in births.held_at_birth(begun, events).items()},
                          {'a': 0.010, 'b': 0.015})
 
+    def test_a_container_that_was_held_before_it_read_its_clock_was_seen_at_once(self):
+        noon = births.seconds_of(self.event('freeze', 'a', 0))
+        self.assertEqual(births.seen({'a' * 64: noon + 3.0}, [self.event('container began', 'a' * 64, 1)]), {'a' * 64: 0.0})
+
     def test_without_births_there_is_no_figure(self):
         self.assertIsNone(births.p99(births.seen({'a' * 64: 1.0}, []).values()))
 

@@ -27,8 +27,9 @@ def first_times(events):
 
 
 def delays(begun, times):
-    """{container: seconds from its begin}; `begun` is {container: when, by the program's own clock}."""
-    return {one: times[one[:ID_SHOWN]] - at for one, at in begun.items() if one[:ID_SHOWN] in times}
+    """{container: seconds from its begin}; `begun` is {container: when, by the program's own clock}. One that
+    was frozen before it could read its clock was seen at once."""
+    return {one: max(0.0, times[one[:ID_SHOWN]] - at) for one, at in begun.items() if one[:ID_SHOWN] in times}
 
 
 def seen(begun, events):
