@@ -71,7 +71,7 @@ class Killer:
             last.free_after = now - last.at
         if seat.node.working_set() > LOWER * NODE_BYTES:
             last.allowed = LEASE_SECONDS + SLACK_SECONDS + EACH_SECONDS * (last.frozen - 1)
-        if last.free_after is not None or now - last.at > last.allowed:
+        if now - last.at > last.allowed + SLACK_SECONDS:  # the guardian, too, is at its end by then
             if last.free_after is None:
                 last.free_after = float('inf')
             seat.fill()
