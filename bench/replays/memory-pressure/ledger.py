@@ -38,11 +38,6 @@ class Run:
         return (self.workload, self.starts, self.policy, self.overcommit, self.limit_factor, self.seed)
 
 
-FIELDS = {field.name: field for field in dataclasses.fields(Run)}
-NEEDED = [name for name, field in FIELDS.items() if field.default is dataclasses.MISSING]
-JUDGED = {'in_window'}
-
-
 class Unreadable(Exception):
     """A file that this replay did not write."""
 
