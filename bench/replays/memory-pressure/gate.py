@@ -4,10 +4,11 @@ import time
 
 SPACING_SECONDS = 0.25
 START_SECONDS = 60
+HOLD_SECONDS = 5     # of a grant beside what the agent reports (protocols.md 4)
 
 
 class OpenGate:
-    """A policy without a gate starts jobs at once."""
+    """Starts jobs at once: of a policy without a gate, and where the starts are not ours."""
 
     def admit(self, _key, _claim):
         return True
@@ -23,13 +24,12 @@ class Gate:
     """Admits what the newest report lets in, less what was granted since, and one at a time: what many
     would grow by together is seen only once they are there (memory-pressure.md 9, row 69c).
 
-    A claim is released when its container has run `hold` seconds (protocols.md 4 says 5): by then the
-    agent sees the container itself, and what it can still grow by is in its own sum.
+    A claim is released when its container has run HOLD_SECONDS: by then the agent sees the container
+    itself, and what it can still grow by is in its own sum.
     """
 
-    def __init__(self, stream, hold):
+    def __init__(self, stream):
         self.stream = stream
-        self.hold = hold
         self.grants = {}   # {key: [until, bytes]}
         self.last = None   # (the report that let the last one in, when)
 
@@ -46,7 +46,7 @@ class Gate:
 
     def started(self, key):
         if key in self.grants:
-            self.grants[key][0] = time.monotonic() + self.hold
+            self.grants[key][0] = time.monotonic() + HOLD_SECONDS
 
     def ended(self, key):
         self.grants.pop(key, None)

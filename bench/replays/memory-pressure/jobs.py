@@ -1,6 +1,7 @@
 """The paper's experiment at 1/64 scale: jobs that fill a small node, and the program that starts them."""
 
 import dataclasses
+import itertools
 import os
 import threading
 import time
@@ -9,15 +10,11 @@ from concurrent import futures
 import grpc
 
 from node_agent.cri import EXITED
-from node_agent.lab import MIB
+from workloads import AT_ONCE, CORES, JOB_MIB, JOBS, MIB, NODE_BYTES
 
-NODE_BYTES = 512 * MIB       # 32 GB / 64
-LIMIT_BYTES = 64 * MIB       # 4 GB / 64
-JOBS = 22
-AT_ONCE = {110: 9, 125: 10, 137: 11, 150: 12}   # overcommit in percent: containers at once
-STEP_MIB, CYCLES, ROUNDS, NAP_MS = 4, 40, 300_000, 60
+JOB = 'jobs'                 # the Job whose pods they are: of one template, so of one kin
+LABELS = {'batch.kubernetes.io/job-name': JOB}
 BACK_OFF_SCALE = 0.03        # of the kubelet's 10, 20, 40 ... 300 s
-CORES = 0.6
 SHARES = 16384               # a part of a core is little, but that part it gets
 POLL_SECONDS = 0.05
 RUN_SECONDS = 600            # far more than any run takes
@@ -26,34 +23,13 @@ KILLED = (137, 143)          # SIGKILL, and SIGTERM of an orderly stop
 
 @dataclasses.dataclass
 class Job:
-    number: int
     seed: int
+    arguments: list
     attempt: int = 0
     not_before: float = 0
     container: object = None
     starting: object = None      # the future of its container
     spent: float = 0             # CPU seconds of this attempt, as last seen
-
-    def arguments(self):
-        return ['vol', LIMIT_BYTES // MIB, STEP_MIB, CYCLES, ROUNDS, self.seed, NAP_MS]
-
-
-@dataclasses.dataclass
-class Outcome:
-    """One run. Bytes are of the node's group, page cache and kernel memory included."""
-    overcommit: int
-    policy: str
-    seed: int
-    restarts_own: int = 0
-    restarts_kernel: int = 0
-    makespan_s: float = 0
-    core_seconds: float = 0
-    core_seconds_wasted: float = 0   # of attempts that were killed, as last seen
-    update_calls: int = 0
-    peak_bytes: int = 0
-
-    def restarts(self):
-        return self.restarts_own + self.restarts_kernel
 
 
 def small_node(lab):
@@ -71,11 +47,15 @@ class Workflow:
     bound how many run at once.
     """
 
-    def __init__(self, pod, at_once, seed, gate):
+    def __init__(self, pod, conditions, workload, gate):
         self.pod = pod
-        self.at_once = at_once
+        self.at_once = AT_ONCE[conditions.overcommit]
         self.gate = gate
-        self.waiting = [Job(number, seed * 1000 + number) for number in range(JOBS)]
+        self.limit = conditions.limit_factor * JOB_MIB * MIB
+        seeds = [conditions.seed * 1000 + number for number in range(JOBS)]
+        self.waiting = [Job(seed, workload.arguments(seed)) for seed in seeds]
+        self.numbers = itertools.count()
+        self.started = []        # containers
         self.placed = []
         self.killed = []         # ids of the containers that were killed
         self.wasted = 0.0
@@ -97,6 +77,11 @@ class Workflow:
                 watch()
                 self.pause.wait(POLL_SECONDS)
             return time.monotonic() - began
+
+    def begun(self):
+        """{container: when its program began, by its own clock}; without those that were killed before."""
+        lines = {container.id: container.output() for container in self.started}
+        return {one: float(said[0].split()[1]) for one, said in lines.items() if said}
 
     def running(self):
         return [job.container for job in self.placed if job.container]
@@ -122,11 +107,12 @@ class Workflow:
         starting, job.starting = job.starting, None
         if isinstance(starting.exception(), grpc.RpcError):
             self.failed_starts += 1
-            self.gate.ended(job.number)
+            self.gate.ended(job.seed)
             self.back_off(job)
         else:
             job.container = starting.result()
-            self.gate.started(job.number)
+            self.started.append(job.container)
+            self.gate.started(job.seed)
 
     @staticmethod
     def back_off(job):
@@ -136,7 +122,7 @@ class Workflow:
     def finish(self, job):
         container, job.container = job.container, None
         code = container.status().exit_code
-        self.gate.ended(job.number)
+        self.gate.ended(job.seed)
         self.hands.submit(self.remove, container)
         if code == 0:
             self.placed.remove(job)
@@ -161,8 +147,8 @@ class Workflow:
         for job in self.placed:
             idle = job.container is None and job.starting is None
             due = idle and time.monotonic() >= job.not_before
-            if due and self.gate.admit(job.number, LIMIT_BYTES):
+            if due and self.gate.admit(job.seed, self.limit):
                 job.spent = 0.0
+                # Of one name, as the containers of a Job's pods are. In one pod, its attempts tell them apart.
                 job.starting = self.hands.submit(
-                    self.pod.run, f'job-{job.number}', job.arguments(), attempt=job.attempt,
-                    memory=LIMIT_BYTES)
+                    self.pod.run, 'job', job.arguments, attempt=next(self.numbers), memory=self.limit)

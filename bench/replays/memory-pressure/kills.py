@@ -1,40 +1,34 @@
-"""SIGKILL of the agent in the middle of runs: whose throttles outlive it, and for how long."""
+"""SIGKILL of the agent in the middle of runs: which containers stay frozen without it, and for how long."""
 
 import dataclasses
 import random
 import time
 
-from policies import TIGHT
-from runs import progress, run_once
+from plan import Round
+from policies import SCALED, TIGHT
+from runs import frozen, progress, run_once
 from verdict import Bar
+from workloads import NODE_BYTES
 
-OVERCOMMIT = 150
-LEASE_SECONDS = 5     # as policies.SCALED gives it
-SLACK_SECONDS = 1     # for the guardian to restore what it found
+# What is thawed fits: a restart here would come from the kill.
+OVERCOMMIT = 110
+FROZEN_MIN = 5        # at a kill, so that it leaves something behind
+LEASE_SECONDS = int(SCALED['lease'].removesuffix('s'))
+SLACK_SECONDS = 1     # for the guardian to thaw what it found
+EACH_SECONDS = 1      # for each further one, where usage is above the lower threshold
+LOWER = 0.84          # that threshold, of the node's memory
 SETTLE_SECONDS = 3    # for a new agent, before it is killed in turn
-PATIENCE_SECONDS = 4  # for something to be throttled, so that a kill leaves something behind
-RUNS_MAX = 30
+RUNS_MAX = 10
 
 
 @dataclasses.dataclass
 class Kill:
-    """One SIGKILL: what was throttled then, and when the last of it was free again."""
+    """One SIGKILL: how many were frozen then, by when they had to run, and when the last of them did."""
     restarted: bool
-    throttled: int
+    frozen: int
     at: float
+    allowed: float = LEASE_SECONDS + SLACK_SECONDS
     free_after: float | None = None
-
-
-def throttled(containers):
-    """Those whose quota in the kernel is not what they were started with: none."""
-    found = []
-    for container in containers:
-        try:
-            if container.quota()[0] != -1:
-                found.append(container.id)
-        except OSError:
-            continue  # ended meanwhile
-    return found
 
 
 class Killer:
@@ -46,10 +40,9 @@ class Killer:
         self.count = count
         self.kills = []
         self.due = None
-        self.left = []   # throttled by the dead agent and not free since
 
     def done(self):
-        return len(self.kills) >= self.count and (not self.kills or self.kills[-1].free_after is not None)
+        return len(self.kills) >= self.count and self.kills[-1].free_after is not None
 
     def watch(self, seat, workflow):
         """Called at every poll of a run."""
@@ -58,27 +51,27 @@ class Killer:
             self.wait_for_lease(seat, workflow, now)
         elif len(self.kills) < self.count:
             self.due = self.due or now + SETTLE_SECONDS + self.random.random()
-            held = throttled(workflow.running())
-            if now >= self.due and held or now >= self.due + PATIENCE_SECONDS:
+            held = frozen(workflow.running())
+            if now >= self.due and len(held) >= FROZEN_MIN:
                 self.kill(seat, held, now)
 
     def kill(self, seat, held, now):
-        self.kills.append(Kill(restarted=len(self.kills) % 2 == 0, throttled=len(held), at=now))
+        self.kills.append(Kill(restarted=len(self.kills) % 2 == 0, frozen=len(held), at=now))
         seat.kill()
-        self.left = held
         self.due = None
         if self.kills[-1].restarted:
             seat.fill()
-            # What a living agent holds is its own decision; it is asked for at the end of the run.
+            # What a running agent holds is its own decision; restarts are counted at the end of the run.
             self.kills[-1].free_after = 0.0
 
     def wait_for_lease(self, seat, workflow, now):
-        """Without an agent nothing new is throttled, so that what is seen was left by the dead one."""
+        """Without an agent nothing new is frozen, so that what is found was left by the dead one."""
         last = self.kills[-1]
-        self.left = throttled(workflow.running())
-        if not self.left and last.free_after is None:
+        if last.free_after is None and not frozen(workflow.running()):
             last.free_after = now - last.at
-        if now - last.at > LEASE_SECONDS + SLACK_SECONDS:
+        if seat.node.working_set() > LOWER * NODE_BYTES:
+            last.allowed = LEASE_SECONDS + SLACK_SECONDS + EACH_SECONDS * (last.frozen - 1)
+        if now - last.at > last.allowed + SLACK_SECONDS:  # the guardian, too, is at its end by then
             if last.free_after is None:
                 last.free_after = float('inf')
             seat.fill()
@@ -86,23 +79,29 @@ class Killer:
 
 def measured_kills(stage, count):
     """Runs the experiment until so many kills are done; the bars about them."""
-    progress(f'  {count} SIGKILLs, every second agent never restarted')
+    progress(f'  {count} SIGKILLs with {FROZEN_MIN} or more frozen, every second agent never restarted')
     killer = Killer(count, seed=1)
-    own = 0
-    for seed in range(1, RUNS_MAX):
-        outcome = run_once(stage, OVERCOMMIT, TIGHT, seed, killer.watch)
-        own += outcome.restarts_own
-        progress(f'  seed {seed}: {len(killer.kills)} kills so far, {outcome.restarts()} restarts '
-                 f'({outcome.restarts_own} own), {outcome.makespan_s:.1f} s')
+    restarts = 0
+    for seed in range(1, RUNS_MAX + 1):
+        one = Round('harsh', 'theirs', 1, OVERCOMMIT, seed, (TIGHT.name,))
+        run = run_once(stage, one, TIGHT, killer.watch)
+        restarts += run.restarts()
+        progress(f'  seed {seed}: {len(killer.kills)} kills so far, {run.restarts()} restarts '
+                 f'({run.restarts_own} own), {run.makespan_s:.1f} s')
         if killer.done():
             break
         if killer.kills and killer.kills[-1].free_after is None:
-            killer.kills.pop()  # the run ended meanwhile: no container was left to throttle
-    alone = [one for one in killer.kills if not one.restarted]
+            killer.kills.pop()  # the run ended meanwhile: no container was left to freeze
+    return kill_bars(killer.kills, count, restarts)
+
+
+def kill_bars(kills, count, restarts):
+    alone = [one for one in kills if not one.restarted]
     worst = max((one.free_after for one in alone), default=None)
-    busy = sum(one.throttled > 0 for one in killer.kills)
+    late = sum(one.free_after > one.allowed for one in alone)
     return [
-        Bar(f'{len(killer.kills)} SIGKILLs ({busy} while containers were throttled), longest throttle after',
-            worst, f'{worst:.1f} s' if worst is not None else '', f'<= {LEASE_SECONDS} s lease',
-            worst is not None and worst <= LEASE_SECONDS + SLACK_SECONDS),
-        Bar('restarts that the hook caused in those runs', float(own), str(own), '0', own == 0)]
+        Bar(f'SIGKILLs with {FROZEN_MIN} or more frozen', float(len(kills)), str(len(kills)), f'{count}',
+            len(kills) >= count),
+        Bar('  the last one thawed after, at most', worst, f'{worst:.1f} s' if alone else '',
+            f'<= {LEASE_SECONDS} + {SLACK_SECONDS} s, + {EACH_SECONDS} s each above L', late == 0),
+        Bar('  restarts in those runs', float(restarts), str(restarts), '0', restarts == 0)]

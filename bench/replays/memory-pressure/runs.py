@@ -1,73 +1,96 @@
-"""One run of the experiment, and all of them in an order that lets no policy have the quiet hours."""
+"""One run of the experiment on the real runtime."""
 
 import dataclasses
 import pathlib
 import sys
+import time
 
-from jobs import AT_ONCE, Outcome, Workflow, small_node
+import births
+from jobs import LABELS, Workflow, small_node
+from ledger import Run
+from other_work import Meter
 from policies import POLICIES
 from seat import Seat
 from wire import eventually
+from workloads import MIB, WORKLOADS
 
 
 @dataclasses.dataclass
 class Stage:
     """What the runs of a replay share."""
     lab: object
+    own: object                  # other_work.OwnWork
     build: pathlib.Path | None   # of its programs
-    hold: float          # seconds for which a grant counts
 
 
 def progress(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def run_once(stage, overcommit, policy, seed, watch=lambda seat, workflow: None):
-    """One run; its Outcome. Node, pod and agent are new for each. Calls and kills of the agent are
+def run_once(stage, one, policy, watch=lambda seat, workflow: None):
+    """A run of a plan.Round. Node, pod and agent are new for each. Calls and kills of the agent are
     counted in the log of the runtime: it says the same of every policy."""
     node = small_node(stage.lab)
-    pod = stage.lab.pod(node, 'jobs')
-    outcome = Outcome(overcommit, policy.name, seed)
+    pod = stage.lab.pod(node, 'jobs', labels=LABELS)
+    run = Run(one.workload, one.starts, policy.name, one.overcommit, one.limit_factor, one.seed)
     begin = len(stage.lab.log())
-    with Seat(stage, policy, node) as seat:
-        workflow = Workflow(pod, AT_ONCE[overcommit], seed, seat.gate)
-        outcome.makespan_s = workflow.run(lambda: watch(seat, workflow))
-        outcome.update_calls = len(stage.lab.asked('UpdateContainerResources', begin))
+    meter = Meter(stage.own)
+    samples = {}
+
+    def look(seat, workflow):
+        for container in frozen(workflow.running()):
+            samples.setdefault(container.id, []).append((time.time(), container.group.memory_usage()))
+        watch(seat, workflow)
+    with Seat(stage, policy, node, one) as seat:
+        workflow = Workflow(pod, one, WORKLOADS[one.workload], seat.gate)
+        run.makespan_s = round(workflow.run(lambda: look(seat, workflow)), 2)
+        run.updates = len(stage.lab.asked('UpdateContainerResources', begin))
+    add_births(run, workflow.begun(), seat.events(), samples)
     stopped = set(stage.lab.asked('StopContainer', begin))
-    outcome.restarts_own = sum(one in stopped for one in workflow.killed)
-    outcome.restarts_kernel = len(workflow.killed) - outcome.restarts_own
-    outcome.core_seconds = node.cpu_seconds()
-    outcome.core_seconds_wasted = workflow.wasted
-    outcome.peak_bytes = node.memory_peak()
+    run.restarts_own = sum(container in stopped for container in workflow.killed)
+    run.restarts_kernel = len(workflow.killed) - run.restarts_own
+    run.failed_starts = workflow.failed_starts
+    run.core_s = round(node.cpu_seconds(), 2)
+    run.wasted_core_s = round(workflow.wasted, 2)
+    run.peak_mib = round(node.memory_peak() / MIB, 1)
     if workflow.other_ends:
         progress(f'  exit codes that are neither success nor a kill: {workflow.other_ends}')
-    if workflow.failed_starts:
-        progress(f'  {workflow.failed_starts} starts failed on the full node')
     pod.remove()
     eventually(lambda: not list(node.folder('memory').glob('*/')), 'the node is empty again')
-    return outcome
+    run.other_cores = round(meter.cores(), 3)
+    return run
 
 
-def planned(levels, policies, seeds):
-    """(level, policy, seed) of every run. The order of the policies turns from round to round."""
-    turn = 0
-    for seed in seeds:
-        for level in levels:
-            at = turn % len(policies)
-            for policy in policies[at:] + policies[:at]:
-                yield level, POLICIES[policy], seed
-            turn += 1
+def frozen(containers):
+    """Those that the kernel keeps in its freezer."""
+    found = []
+    for container in containers:
+        try:
+            state = (container.group.folder('freezer') / 'freezer.state').read_text(encoding='ascii')
+        except OSError:
+            continue  # ended meanwhile
+        if state.strip() != 'THAWED':
+            found.append(container)
+    return found
 
 
-def run_all(stage, levels, policies, seeds):
-    outcomes = []
-    plan = list(planned(levels, policies, seeds))
-    for number, (level, policy, seed) in enumerate(plan, 1):
-        one = run_once(stage, level, policy, seed)
-        outcomes.append(one)
-        progress(f'  {number}/{len(plan)}: {level} %, {policy.name}, seed {seed}: {one.restarts()} restarts '
-                 f'({one.restarts_own} own), {one.makespan_s:.1f} s, {one.core_seconds:.1f} core-s '
-                 f'({one.core_seconds_wasted:.1f} wasted), {one.update_calls} updates, '
-                 f'peak {one.peak_bytes >> 20} MiB')
-    order = {name: at for at, name in enumerate(policies)}
-    return sorted(outcomes, key=lambda run: (run.overcommit, order[run.policy], run.seed))
+def add_births(run, begun, events, samples):
+    """The figures of holds, from the agent's log, the jobs' own clocks and the kernel's samples."""
+    held = births.held_at_birth(begun, events)
+    run.freezes = sum(births.is_done(event, 'freeze') for event in events)
+    run.births_seen_ms_p99 = births.p99(births.seen(begun, events).values(), 1000)
+    run.births_held_ms_p99 = births.p99(held.values(), 1000)
+    in_holds = births.memory_in_holds(samples, events)
+    run.births_held_mib_p99 = births.p99(births.bytes_at_birth(held, in_holds), 1 / MIB)
+    rate = births.rate_max(in_holds)
+    run.held_mib_per_s_max = None if rate is None else round(rate / MIB, 3)
+
+
+def measured(stage, one, name):
+    """A run of a policy by its name, told as it is done."""
+    run = run_once(stage, one, POLICIES[name])
+    progress(f'  {one}, {name}: {run.restarts()} restarts ({run.restarts_own} own), '
+             f'{run.failed_starts} failed starts, {run.makespan_s:.1f} s, {run.core_s:.1f} core-s '
+             f'({run.wasted_core_s:.1f} wasted), {run.updates} updates, {run.freezes} freezes, '
+             f'peak {run.peak_mib:.0f} MiB, other work {run.other_cores:.2f} of a core')
+    return run

@@ -25,7 +25,7 @@ def flags(given):
 class Agent(Program):
     """A running agent over `node` of `lab`. What its flags are called: memory-pressure.md 11.2."""
 
-    def __init__(self, binary, lab, node, state=None, autoscaler='', **given):
+    def __init__(self, binary, lab, node, state=None, autoscaler='', environment=(), **given):
         self.binary = binary
         self.state = state or tempfile.mkdtemp(prefix='agent-', dir=lab.folder)
         given = {f'--{name.replace("_", "-")}': value for name, value in given.items()}
@@ -34,7 +34,7 @@ class Agent(Program):
             '--memory-source': f'cgroup:{node.folder("memory")}', **DEFAULTS, **given})
         super().__init__([binary, *self.words], {
             'SLUICE_METRICS_ADDRESS': '127.0.0.1:0', 'SLUICE_AUTOSCALER_ADDRESS': autoscaler,
-            'NODE_NAME': 'lab'})
+            'NODE_NAME': 'lab', **dict(environment)})
 
     def metrics(self):
         with urllib.request.urlopen(f'http://{self.addresses["metrics"]}/metrics',

@@ -4,13 +4,14 @@
  *   hog pause                                  waits for SIGTERM
  *   hog spin                                   prints its loops of every half second
  *   hog grow MB [DELAY_MS [STUBBORN]]          touches memory step by step, then keeps it
- *   hog vol LIMIT STEP CYCLES WORK SEED NAP    a job that allocates and frees, then ends
+ *   hog vol LIMIT STEP CYCLES WORK SEED NAP [REST]
+ *                                              a job that allocates and frees, then ends
  *   hog cache FILE MB                          writes a file, whose pages stay in the page cache
  *   hog lock FILE WORK                         takes a lock over and over, prints the worst wait
  *   hog serve PORT WORK [bg]                   answers HTTP; with bg a second thread is always busy
  *   hog exit CODE                              ends at once
  *
- * MB, LIMIT and STEP are MiB, NAP and DELAY_MS milliseconds, WORK rounds of arithmetic.
+ * MB, LIMIT and STEP are MiB, NAP, REST and DELAY_MS milliseconds, WORK rounds of arithmetic.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -96,12 +97,17 @@ static uint64_t drawn(uint64_t* state) {
 }
 
 /* The job of Kang and Yu: half of the limit is held all the time; over and over it allocates in steps
- * up to a random level within the other half, then frees that. Never above its limit: the slack is
- * for the program itself and for what the kernel charges beside the pages. It knows no SIGTERM, which
- * the first process of a container then does not get. */
-static int vol(long limit, long step, long cycles, long rounds, uint64_t seed, long rest) {
+ * up to a random level within the other half, with a nap after each step, then frees that and rests.
+ * Never above its limit: the slack is for the program itself and for what the kernel charges beside
+ * the pages. It has no handler for SIGTERM, which the first process of a container then does not get.
+ * It first prints when it began. */
+static int vol(long limit, long step, long cycles, long rounds, uint64_t seed, long naps, long rest) {
   enum { kSlack = 2 * kMebibyte };
   signal(SIGTERM, SIG_DFL);
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  printf("begun %.6f\n", (double)at.tv_sec + (double)at.tv_nsec * 1e-9);
+  fflush(stdout);
   size_t half = (size_t)limit * kMebibyte / 2, piece = (size_t)step * kMebibyte;
   uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
   for (int turn = 0; turn < 8; ++turn) drawn(&state);
@@ -115,13 +121,14 @@ static int vol(long limit, long step, long cycles, long rounds, uint64_t seed, l
       memory[count++] = touched(bytes);
       held += bytes;
       work(rounds);
-      nap(rest);
+      nap(naps);
     }
     while (count > 0) {
       size_t bytes = held % piece != 0 ? held % piece : piece;
       munmap(memory[--count], bytes);
       held -= bytes;
     }
+    nap(rest);
   }
   return 0;
 }
@@ -196,7 +203,7 @@ int main(int count, char** words) {
   if (!strcmp(verb, "vol") && count > 7)
     return vol(number(count, words, 2, 0), number(count, words, 3, 0), number(count, words, 4, 0),
                number(count, words, 5, 0), (uint64_t)number(count, words, 6, 0),
-               number(count, words, 7, 0));
+               number(count, words, 7, 0), number(count, words, 8, 0));
   if (!strcmp(verb, "cache") && count > 3) cache(words[2], number(count, words, 3, 0));
   if (!strcmp(verb, "lock") && count > 3) lock(words[2], number(count, words, 3, 0));
   if (!strcmp(verb, "serve") && count > 3)
