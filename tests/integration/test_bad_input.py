@@ -43,10 +43,10 @@ class CommandLine(EngineCase):
             self.assert_refuses(1, address,
                                 arguments=['up', '--http', address, '--', 'sleep', '60'])
 
-    def test_a_front_door_without_an_ip_address_is_78_with_the_form_that_is_taken(self):
+    def test_a_front_door_without_an_ip_address_is_2_with_the_form_that_is_taken(self):
         done = self.home.run('up', '--http', 'nope:80', '--', 'sleep', '60')
-        self.assertEqual(done.returncode, 78)
-        self.assertIn("--http: bad address 'nope:80'", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('--http: nope:80 is not HOST:PORT', done.stderr)
         self.assertIn('such as 127.0.0.1:8080', done.stderr)
 
     def test_of_a_certificate_and_its_key_the_one_that_is_missing_is_named(self):
