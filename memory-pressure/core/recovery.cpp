@@ -51,6 +51,7 @@ bool is_ours(const CpuQuota& in_kernel, const History& history) {
 std::vector<JournalRecord> oldest_first(const std::map<std::string, JournalRecord>& frozen,
                                         const Observation& seen) {
   std::vector<std::pair<TimePoint, const JournalRecord*>> aged;
+  aged.reserve(frozen.size());
   for (const auto& [id, record] : frozen) aged.emplace_back(record.at, &record);
   for (auto& [since, record] : aged) {
     for (const Container& container : seen.containers) {
@@ -60,6 +61,7 @@ std::vector<JournalRecord> oldest_first(const std::map<std::string, JournalRecor
   std::stable_sort(aged.begin(), aged.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<JournalRecord> ordered;
+  ordered.reserve(aged.size());
   for (const auto& [since, record] : aged) ordered.push_back(*record);
   return ordered;
 }

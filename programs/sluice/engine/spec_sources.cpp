@@ -79,7 +79,7 @@ void SpecSources::keep_owners(Reading& reading, const std::set<fs::path>& broken
     if (!stays && !unread) continue;
     if (stays) {
       std::erase_if(reading.services,
-                    [&](const ServiceSpec& spec) { return spec.name == service; });
+                    [&name = service](const ServiceSpec& spec) { return spec.name == name; });
       reading.files.erase(service);
     }
     owners_.emplace(service, file);

@@ -64,7 +64,7 @@ std::string target_text(const nlohmann::json& object) {
   return text;
 }
 
-std::string bounds_text(const json& object) {
+std::string bounds_text(const nlohmann::json& object) {
   const std::int64_t max = integer_field(object, "max");
   return fmt::format("{}..{}", integer_field(object, "min"), max > 0 ? std::to_string(max) : "any");
 }
