@@ -88,11 +88,11 @@ class Podman:
                  str(self.folder / 'image.tar'), IMAGE)
 
     def is_at_work(self):
-        """True while a process of this store runs: after a container's end, conmon cleans up in it."""
-        store = os.fsencode(self.folder)
+        """True while a process of this home runs: conmon cleans up after a container's end, the guard after an engine's."""
+        home = os.fsencode(self.folder.parent)
         for process in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
             with contextlib.suppress(OSError):
-                if store in process.read_bytes():
+                if home in process.read_bytes():
                     return True
         return False
 
