@@ -124,9 +124,7 @@ bool MemoryController::is_blocked() const {
 }
 
 bool MemoryController::is_used_beyond(double share) const {
-  if (!seen_.memory) return false;
-  return static_cast<double>(seen_.memory->used) >
-         share * static_cast<double>(seen_.memory->capacity);
+  return seen_.memory && seen_.memory->is_above(share);
 }
 
 }  // namespace sluice::node_agent

@@ -306,9 +306,7 @@ void ForesightPolicy::conclude(const Tick& tick, const NodeMemory& memory,
                                Decision& decision) const {
   const bool fit = fits(tick.forecast, tick.cap);
   const bool holds = !tick.held.empty();
-  const bool critical =
-      static_cast<double>(memory.used) > settings_.critical * static_cast<double>(memory.capacity);
-  if (critical) decision.pressure = Pressure::critical;
+  if (memory.is_above(settings_.critical)) decision.pressure = Pressure::critical;
   if ((!fit || holds) && decision.pressure == Pressure::ok) decision.pressure = Pressure::high;
   decision.retire_idle = decision.pressure != Pressure::ok;
   const bool may_run_out =

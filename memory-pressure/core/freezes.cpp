@@ -9,18 +9,6 @@ namespace {
 constexpr Duration kBetweenThaws = std::chrono::seconds{1};
 /// Thawed by another program so often, it is left alone.
 constexpr std::uint32_t kForeignThawsMax = 3;
-constexpr std::uint32_t kDoublingsMax = 10;
-
-const Container* listed(const Observation& seen, const std::string& id) {
-  const auto found = std::find_if(seen.containers.begin(), seen.containers.end(),
-                                  [&](const Container& one) { return one.id == id; });
-  return found == seen.containers.end() ? nullptr : &*found;
-}
-
-bool is_above(double share, const std::optional<NodeMemory>& memory) {
-  return memory &&
-         static_cast<double>(memory->used) > share * static_cast<double>(memory->capacity);
-}
 
 }  // namespace
 
@@ -29,7 +17,7 @@ void Freezes::adopt(const Recovery& recovery, const Observation& seen) {
     Frost& frost = frosts_[id];
     frost.container.id = id;
     frost.container.started = since;
-    if (const Container* container = listed(seen, id)) frost.container = *container;
+    if (const Container* container = seen.find(id)) frost.container = *container;
     frost.cgroup = cgroup;
     // A reading says what a write of the dead process came to; without one it may be either.
     frost.frozen = frost.container.frozen;
@@ -52,7 +40,7 @@ void Freezes::tick(const Decision& wanted, const Observation& seen, TimePoint ow
     frost.frozen.reset();
   }
   look_at_kernel(seen, own, actions);
-  send(own, restoring && is_above(settings_.lower, seen.memory), numbers, actions);
+  send(own, restoring && seen.memory && seen.memory->is_above(settings_.lower), numbers, actions);
   for (auto it = frosts_.begin(); it != frosts_.end();) {
     const Frost& frost = it->second;
     const bool over = !frost.wanted && frost.call == 0 && frost.frozen == false;
@@ -60,7 +48,7 @@ void Freezes::tick(const Decision& wanted, const Observation& seen, TimePoint ow
     it = over ? frosts_.erase(it) : std::next(it);
   }
   if (!seen.runtime_answers) return;
-  std::erase_if(refused_, [&](const std::string& id) { return listed(seen, id) == nullptr; });
+  std::erase_if(refused_, [&](const std::string& id) { return seen.find(id) == nullptr; });
 }
 
 // Who is gone from the list is thawed as well: it may only be missing there.
@@ -68,7 +56,7 @@ void Freezes::want(const Decision& wanted, const Observation& seen, bool restori
   for (auto& [id, frost] : frosts_) frost.wanted = false;
   if (restoring) return;
   for (const Throttle& throttle : wanted.throttled) {
-    const Container* container = listed(seen, throttle.id);
+    const Container* container = seen.find(throttle.id);
     if (!throttle.freeze || container == nullptr || refused_.contains(throttle.id)) continue;
     const bool fits_its_record = throttle.id.size() <= kIdMax && !container->cgroup.empty() &&
                                  container->cgroup.size() <= kCgroupMax;
@@ -151,9 +139,7 @@ std::optional<Duration> Freezes::answered(std::uint64_t call, Outcome outcome, T
     frost.failures = 0;
   } else if (!gone) {
     frost.frozen.reset();
-    const std::uint32_t doublings = std::min(frost.failures++, kDoublingsMax);
-    frost.next_try = own + std::min(settings_.backoff_min * (std::int64_t{1} << doublings),
-                                    settings_.backoff_max);
+    frost.next_try = own + settings_.pause_after(frost.failures++);
     if (frost.wanted && frost.failures >= settings_.refusals_max) {
       leave_alone(frost, "it cannot be frozen: it is held by its quota", actions);
     }

@@ -2,9 +2,11 @@
 
 #include "common/time/time_point.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::node_agent {
@@ -91,6 +93,11 @@ struct NodeMemory {
   std::int64_t capacity = 0;  ///< bytes; the tightest of what bounds it; read again at every sample
   std::int64_t used = 0;      ///< bytes that cannot be reclaimed, swap in use included
   std::optional<Stall> stall;  ///< absent: the kernel has none
+
+  /// Whether more than this share of the capacity is used.
+  [[nodiscard]] bool is_above(double share) const {
+    return static_cast<double>(used) > share * static_cast<double>(capacity);
+  }
 };
 
 /// The input of a policy, at one moment. Running containers only.
@@ -103,6 +110,13 @@ struct Observation {
   /// has ended yet. Set by the controller.
   std::optional<Duration> update_latency{};
   std::vector<Container> containers;
+
+  /// The container of that id; null: none is listed.
+  [[nodiscard]] const Container* find(std::string_view id) const {
+    const auto found = std::find_if(containers.begin(), containers.end(),
+                                    [&](const Container& one) { return one.id == id; });
+    return found == containers.end() ? nullptr : &*found;
+  }
 };
 
 }  // namespace sluice::node_agent

@@ -26,12 +26,6 @@ std::int64_t memory_high(const Hold& hold) {
   return *hold.container.working_set + kSpare;
 }
 
-const Container* find(const Observation& seen, const std::string& id) {
-  const auto found = std::find_if(seen.containers.begin(), seen.containers.end(),
-                                  [&](const Container& one) { return one.id == id; });
-  return found == seen.containers.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 Reconciler::Reconciler(ReconcilerSettings settings)
@@ -43,7 +37,7 @@ void Reconciler::adopt(const Recovery& recovery, const Observation& seen) {
   numbers_.generation = std::max(numbers_.generation, recovery.generation);
   freezes_.adopt(recovery, seen);
   const auto take = [&](const JournalRecord& record) {
-    const Container* container = find(seen, record.id);
+    const Container* container = seen.find(record.id);
     if (!container) return;
     Hold& hold = holds_[record.id];
     hold.container = *container;
@@ -92,7 +86,7 @@ std::vector<Action> Reconciler::tick(const Decision& wanted, const Observation& 
   if (settings_.dry_run) {
     dry_.clear();
     for (const Throttle& throttle : wanted.throttled) {
-      const Container* container = find(seen, throttle.id);
+      const Container* container = seen.find(throttle.id);
       if (!container) continue;
       dry_.push_back({.container = *container,
                       .original = normalised(container->quota.value_or(kUnlimited)),
@@ -119,7 +113,7 @@ std::vector<Action> Reconciler::tick(const Decision& wanted, const Observation& 
 
 void Reconciler::drop_gone(const Observation& seen, Actions& actions) {
   for (auto it = holds_.begin(); it != holds_.end();) {
-    if (find(seen, it->first)) {
+    if (seen.find(it->first)) {
       ++it;
       continue;
     }
@@ -128,8 +122,8 @@ void Reconciler::drop_gone(const Observation& seen, Actions& actions) {
     it = holds_.erase(it);
   }
   std::erase_if(gone_, [&](const auto& entry) { return own_ - entry.second.second > kMayReturn; });
-  std::erase_if(left_alone_, [&](const std::string& id) { return !find(seen, id); });
-  if (victim_ && !find(seen, victim_->order.id)) victim_.reset();
+  std::erase_if(left_alone_, [&](const std::string& id) { return !seen.find(id); });
+  if (victim_ && !seen.find(victim_->order.id)) victim_.reset();
 }
 
 // A runtime that has just been started again may have left out of its list who runs all the same.
@@ -166,7 +160,7 @@ void Reconciler::want(const Decision& wanted, const Observation& seen) {
   if (restoring_) return;
   std::size_t rank = 0;
   for (const Throttle& throttle : wanted.throttled) {
-    const Container* container = find(seen, throttle.id);
+    const Container* container = seen.find(throttle.id);
     if (!container || left_alone_.contains(throttle.id) || throttle.id.size() > kIdMax) continue;
     if (keeps(throttle.id) || throttle.freeze) continue;
     auto found = holds_.find(throttle.id);
@@ -206,7 +200,7 @@ void Reconciler::pursue_victim(const Decision& wanted, const Observation& seen) 
   }
   const Duration patience = kGoneWithin + (victim_ ? victim_->order.grace : Duration::zero());
   if (victim_ && own_ - victim_->since > patience) victim_.reset();
-  if (!victim_ && wanted.sacrifice && find(seen, wanted.sacrifice->id)) {
+  if (!victim_ && wanted.sacrifice && seen.find(wanted.sacrifice->id)) {
     victim_ = Victim{.order = *wanted.sacrifice, .since = own_};
   }
 }

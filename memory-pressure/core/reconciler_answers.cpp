@@ -81,9 +81,7 @@ void Reconciler::note_answer(Hold& hold, Outcome outcome, Actions& actions) {
 }
 
 void Reconciler::back_off(Hold& hold) {
-  const std::uint32_t doublings = std::min<std::uint32_t>(hold.failures++, 10);
-  hold.next_try = own_ + std::min(settings_.backoff_min * (std::int64_t{1} << doublings),
-                                  settings_.backoff_max);
+  hold.next_try = own_ + settings_.pause_after(hold.failures++);
 }
 
 void Reconciler::clamp_to_pod(Hold& hold, Actions& actions) {

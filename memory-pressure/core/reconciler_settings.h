@@ -2,6 +2,7 @@
 
 #include "common/time/time_point.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,13 @@ struct ReconcilerSettings {
   Duration late_for = std::chrono::seconds{10};
   double lower = 1;  ///< share of capacity above which those that are thawed wake one by one
   std::uint32_t refusals_max = 3;  ///< of one throttle in a row, then it is given up
+
+  /// Before the next try, after so many failures before the last one.
+  [[nodiscard]] Duration pause_after(std::uint32_t failures) const {
+    constexpr std::uint32_t kDoublingsMax = 10;
+    return std::min(backoff_min * (std::int64_t{1} << std::min(failures, kDoublingsMax)),
+                    backoff_max);
+  }
 };
 
 /// What the records and calls of a reconciler are numbered with.

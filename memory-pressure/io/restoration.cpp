@@ -44,8 +44,7 @@ void thaw_listed(const RestorationOptions& options, const log::Logger& log, Jour
   auto memory = MemorySense::open(options.memory_source);
   const auto is_tight = [&] {
     const auto seen = memory ? memory->read() : std::nullopt;
-    return !seen ||
-           static_cast<double>(seen->used) > options.lower * static_cast<double>(seen->capacity);
+    return !seen || seen->is_above(options.lower);
   };
   Thaw thaw{{.loop = time,
              .journal = journal,

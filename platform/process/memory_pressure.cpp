@@ -250,9 +250,7 @@ void MemoryPressure::sacrifice(const node_agent::Stop& stop) {
   const auto found = subjects_.find(replica);
   if (found == subjects_.end()) return;
   const auto& memory = rules_->memory();
-  const bool emergency =
-      memory && static_cast<double>(memory->used) >
-                    node_agent::PolicySettings{}.critical * static_cast<double>(memory->capacity);
+  const bool emergency = memory && memory->is_above(node_agent::PolicySettings{}.critical);
   const bool stopped = found->second.tenant->on_sacrifice(replica, emergency, stop.why);
   if (stopped) ++counts_.sacrifices;
   log_.write(log::Severity::warning, stopped ? "sacrifice" : "spared: no other replica could serve",

@@ -50,7 +50,7 @@ FAULTS = {
                            'problem;\n  if (!problem && parts_'),
     # Births are not held, whatever is expected of them.
     'HoldsNobodyAtBirth': ('hold(tick, i, "what it is expected to use does not fit");', '++i;'),
-    # Who is held stays so until nobody else runs.
+    # What is held stays so until no other job runs.
     'LetsNobodyGo': ('if (!by_claims && (expected || !(by_expectation || try_it))) return;', 'return;'),
     # Running containers may need more than is left.
     'NeverBrakes': ('tick.free < std::max(tick.edge, least_need(tick) + tick.growth)', 'tick.free < -tick.cap'),
