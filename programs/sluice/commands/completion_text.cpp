@@ -69,16 +69,18 @@ std::string flag_names(std::span<const FlagLine> flags) {
 
 // ---- bash ----
 
+std::string bash_kind(ValueKind kind, const std::vector<std::string>& words) {
+  return words.empty() ? "kind=" + std::string(word_of(kind))
+                       : "kind=words words=" + in_quotes(fmt::format("{}", fmt::join(words, " ")));
+}
+
 std::string bash_values(std::span<const FlagLine> flags) {
   std::string text;
   std::string second;  // of two values
   for (const FlagLine& flag : flags) {
     if (flag.value.empty()) continue;
-    const std::string line = fmt::format(
-        "        {}) value=1 {} ;;\n", fmt::join(flag.names, "|"),
-        flag.words.empty()
-            ? "kind=" + std::string(word_of(flag.kind))
-            : "kind=words words=" + in_quotes(fmt::format("{}", fmt::join(flag.words, " "))));
+    const std::string line = fmt::format("        {}) value=1 {} ;;\n", fmt::join(flag.names, "|"),
+                                         bash_kind(flag.kind, flag.words));
     text += line;
     if (flag.value.find(' ') != std::string::npos) second += line;
   }
@@ -91,9 +93,7 @@ std::string bash_verb(const VerbTable& verb) {
   std::string text = "    " + verb.name + ")\n      flags=" + in_quotes(flag_names(verb.flags));
   if (!verb.arguments.empty()) {
     const ArgumentLine& first = verb.arguments.front();
-    text += first.words.empty()
-                ? " kind=" + std::string(word_of(first.kind))
-                : " kind=words words=" + in_quotes(fmt::format("{}", fmt::join(first.words, " ")));
+    text += " " + bash_kind(first.kind, first.words);
   }
   return text + "\n" + bash_values(verb.flags) + "      ;;\n";
 }
