@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -100,6 +101,9 @@ class FrontOwner {
   virtual void on_pod_refused(RevisionHandle /*revision*/, const PodId& /*pod*/,
                               PodRefusal /*refusal*/) {}
 
+  /// A request is about to be sent to a pod that hold_pod() said is held: it is let go in here.
+  virtual void on_held_pod(RevisionHandle /*revision*/, const PodId& /*pod*/) {}
+
   /// A request that had to wait for a pod gets its response, from `pod`: header lines to add, or
   /// nothing.
   [[nodiscard]] virtual std::string cold_start(RevisionHandle revision, const PodId& pod,
@@ -149,6 +153,10 @@ class FrontGateway final : public net::Gateway, public PodList {
   void unlist_pod(RevisionHandle revision, const PodId& pod) override;
   void forget_pod(RevisionHandle revision, const PodId& pod) override;
   void trust_pod(RevisionHandle revision, const PodId& pod) override;
+
+  /// The processes of the pod are stopped from now on, or no more: on_held_pod() comes before the
+  /// next request. For all revisions that have it, now or later.
+  void hold_pod(const PodId& pod, bool held);
 
   /// Timers for requests from now on.
   void set_timeouts(RevisionHandle revision, const net::Timeouts& timeouts);
@@ -277,6 +285,7 @@ class FrontGateway final : public net::Gateway, public PodList {
   std::string unready_;
   std::vector<std::unique_ptr<Revision>> revisions_;  // by index
   std::vector<std::uint32_t> free_;                   // places in revisions_
+  std::unordered_set<PodId> held_;                    // by hold_pod()
   std::uint32_t next_generation_ = 1;
   std::size_t unswept_ = 0;  // pods and revisions that are leaving
   DueTimes due_;             // of revisions, when a request's time is over, or a pause of a pod

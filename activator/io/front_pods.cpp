@@ -102,8 +102,24 @@ void FrontGateway::set_pods(RevisionHandle handle, std::span<const FrontPod> pod
 
 net::UpstreamPool& FrontGateway::know_pod(RevisionHandle handle, const FrontPod& pod) {
   auto& known = at(handle).pods[pod.id];
-  if (!known) known = std::make_unique<Pod>(io_, pod, spec_.pods);
+  if (!known) {
+    known = std::make_unique<Pod>(io_, pod, spec_.pods);
+    known->held = held_.contains(pod.id);
+  }
   return known->pool;
+}
+
+void FrontGateway::hold_pod(const PodId& id, bool held) {
+  if (held) {
+    held_.insert(id);
+  } else {
+    held_.erase(id);
+  }
+  for (const auto& revision : revisions_) {
+    if (revision == nullptr) continue;
+    const auto found = revision->pods.find(id);
+    if (found != revision->pods.end()) found->second->held = held;
+  }
 }
 
 net::UpstreamPool* FrontGateway::pool_of(RevisionHandle handle, const PodId& id) {

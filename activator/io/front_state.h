@@ -22,6 +22,7 @@ struct FrontGateway::Pod {
   bool shared;
   std::uint32_t in_flight = 0;
   bool removed = false;
+  bool held = false;
 };
 
 struct FrontGateway::Revision {

@@ -15,12 +15,14 @@ struct Member {
   Container seen;      ///< as last observed
   std::string kind;    ///< of its kin
   bool batch = false;  ///< may be held whole: made by a Job, not exempt
+  bool rests = false;  ///< may be held whole for nothing: no request is in flight
   bool late = false;   ///< it ran before the first look: only a shortage holds it
   bool tried = false;  ///< let go to be known: so does only a shortage
   Growth growth;
   std::int64_t low = 0;   ///< least use since it last gave back
   std::int64_t high = 0;  ///< most use since then
   bool released = false;  ///< has given back once
+  bool admitted = false;  ///< a decision has let it run
   bool held = false;
   bool ran = false;   ///< ever since it was seen
   bool idle = false;  ///< frozen by another program

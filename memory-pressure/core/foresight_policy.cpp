@@ -31,6 +31,10 @@ constexpr Duration kBrakeCounts = std::chrono::minutes{1};
 /// Holds in a row are one brake.
 constexpr Duration kBrakeApart = std::chrono::seconds{1};
 
+constexpr std::string_view kDoesNotFit = "what it is expected to use does not fit";
+constexpr std::string_view kDoesNotFitAtBirth =
+    "at its birth: what it is expected to use does not fit";
+
 /// In the order of their births; of those born together there is one, too.
 auto birth_of(const Member& member) {
   return std::tuple{member.seen.born.value_or(member.seen.started),
@@ -61,6 +65,7 @@ Decision ForesightPolicy::decide(const Observation& seen) {
     set_caution(now);
     tick = look(*memory, seen.update_latency.value_or(settings_.update_latency), now);
     take_turns(tick);
+    hold_resting(tick);
     hold_what_does_not_fit(tick);
     const bool scarce = static_cast<double>(tick.forecast.room) > tick.free;
     if (scarce && tick.free < std::max(tick.edge, least_need(tick) + tick.growth)) {
@@ -68,9 +73,11 @@ Decision ForesightPolicy::decide(const Observation& seen) {
       change_places(tick);
     } else {
       let_go(tick);
+      let_resting_go(tick);
     }
     keep_one_running(tick);
     hold_unknown(tick);
+    note_admitted();
     others_.spare(tick.running.size() > 1);
   }
   decided_at_ = now;
@@ -88,12 +95,16 @@ ForesightPolicy::Tick ForesightPolicy::look(const NodeMemory& memory, Duration l
   const Duration reaction = std::max(settings_.fast_sample, now - decided_at_) + 2 * latency;
   tick.growth = brake_ * grown_lately(memory.used, reaction, now);
   tick.edge = std::max(kEdgeShare * tick.cap, tick.growth);
+  tick.above_upper = memory.is_above(settings_.upper);
+  tick.above_lower = memory.is_above(settings_.lower);
   std::int64_t told = 0;
   for (auto& [id, member] : members_.all()) {
     const Outlook outlook = foresee(member, members_.kin_of(member), memory.capacity, settings_);
     tick.forecast.add(outlook, member.held);
     told += member.used();
-    if (member.batch && !member.idle) {
+    if (member.rests) {
+      tick.resting.push_back({&member, outlook});
+    } else if (member.batch && !member.idle) {
       (member.held ? tick.held : tick.running).push_back({&member, outlook});
     }
   }
@@ -143,6 +154,37 @@ void ForesightPolicy::take_turns(Tick& tick) {
   release(tick, *longest);
 }
 
+// Those that could grow most first; all of them where memory is short: what one without a limit
+// will need is not known.
+void ForesightPolicy::hold_resting(Tick& tick) {
+  std::stable_sort(tick.resting.begin(), tick.resting.end(), [](const auto& a, const auto& b) {
+    return a.outlook.need > b.outlook.need;
+  });
+  const bool is_short = tick.above_upper || tick.free < tick.edge;
+  for (const auto& [member, outlook] : tick.resting) {
+    if (!is_short && (fits(tick.forecast, tick.cap) || outlook.need == 0)) return;
+    if (member->held || tick.now - member->changed < settings_.run_min) continue;
+    tick.forecast.move(outlook, true);
+    set_held(*member, true, "no request is in flight, and memory is short", tick.now);
+  }
+}
+
+// A request lets one go at once; this is for those that none comes for.
+void ForesightPolicy::let_resting_go(Tick& tick) {
+  if (!tick.held.empty() || tick.above_lower) return;
+  for (const auto& [member, outlook] : tick.resting) {
+    if (!member->held || tick.now - member->changed < settings_.pause_min) continue;
+    Forecast with = tick.forecast;
+    with.move(outlook, false);
+    const auto need = static_cast<double>(outlook.need);
+    const bool room = static_cast<double>(with.room) <= tick.free ||
+                      tick.free > tick.edge + kEdgeShare * tick.cap + std::min(need, tick.edge);
+    if (!room || !fits(with, tick.cap)) return;
+    tick.forecast = with;
+    set_held(*member, false, "", tick.now);
+  }
+}
+
 // The youngest first: at its birth it holds next to nothing.
 void ForesightPolicy::hold_what_does_not_fit(Tick& tick) {
   for (std::size_t i = 0; i < tick.running.size();) {
@@ -155,7 +197,7 @@ void ForesightPolicy::hold_what_does_not_fit(Tick& tick) {
         is_spared(*member, tick.now)) {
       ++i;
     } else {
-      hold(tick, i, "what it is expected to use does not fit");
+      hold(tick, i, member->admitted ? kDoesNotFit : kDoesNotFitAtBirth);
     }
   }
 }
@@ -273,6 +315,12 @@ void ForesightPolicy::hold_unknown(const Tick& tick) {
   }
 }
 
+void ForesightPolicy::note_admitted() {
+  for (auto& [id, member] : members_.all()) {
+    member.admitted = member.admitted || (member.seen.described && !member.held);
+  }
+}
+
 void ForesightPolicy::hold(Tick& tick, std::size_t at, std::string_view why) {
   const Runner runner = tick.running[at];
   tick.running.erase(tick.running.begin() + static_cast<std::ptrdiff_t>(at));
@@ -318,7 +366,7 @@ void ForesightPolicy::conclude(const Tick& tick, const NodeMemory& memory,
         std::max<std::int64_t>(0, static_cast<std::int64_t>(member.growth.slope()));
   }
   decision.why = in_words(tick);
-  decision.empty = decision.empty && tick.running.empty() && !holds;
+  decision.empty = decision.empty && tick.running.empty() && tick.resting.empty() && !holds;
   admit(tick, decision);
   if (decision.empty) decision.admit_bytes = std::max(decision.room_bytes, memory.capacity);
 }

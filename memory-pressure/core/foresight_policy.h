@@ -21,8 +21,9 @@ namespace sluice::node_agent {
 /// The rule that decides before a container has memory: a batch container whose expected use does
 /// not fit is held from its birth, and let go, the oldest first, when it does. Running ones are
 /// held when what is free is nearly gone, the one that needs least never: it reaches what it
-/// claims, and frees. Containers that are not batch are throttled by their quota, as the headroom
-/// rule does, once no batch container is left to be held (memory-pressure.md 5).
+/// claims, and frees. Who serves and has no request in flight is held before any of them, and let
+/// go after them. Containers that are neither are throttled by their quota, as the headroom rule
+/// does, once no batch container is left to be held (memory-pressure.md 5).
 class ForesightPolicy final : public Policy {
  public:
   explicit ForesightPolicy(const PolicySettings& settings);
@@ -47,9 +48,12 @@ class ForesightPolicy final : public Policy {
     double free = 0;    ///< of them
     double growth = 0;  ///< bytes that may be taken before a hold governs
     double edge = 0;    ///< that, and at least a share of the cap
+    bool above_upper = false;
+    bool above_lower = false;
     Forecast forecast{};
     std::vector<Runner> running{};  ///< of a Job; the youngest first
     std::vector<Runner> held{};
+    std::vector<Runner> resting{};  ///< serve, and have no request in flight; held or not
   };
 
   [[nodiscard]] Tick look(const NodeMemory& memory, Duration latency, TimePoint now);
@@ -57,6 +61,8 @@ class ForesightPolicy final : public Policy {
   [[nodiscard]] bool fits(const Forecast& forecast, double cap) const;
 
   void take_turns(Tick& tick);
+  void hold_resting(Tick& tick);
+  void let_resting_go(Tick& tick);
   void hold_what_does_not_fit(Tick& tick);
   [[nodiscard]] static std::vector<Runner>::const_iterator least_of(
       const std::vector<Runner>& runners);
@@ -69,6 +75,7 @@ class ForesightPolicy final : public Policy {
   [[nodiscard]] bool is_worth_a_try(const Tick& tick, const Runner& held) const;
   void keep_one_running(Tick& tick);
   void hold_unknown(const Tick& tick);
+  void note_admitted();
   static void hold(Tick& tick, std::size_t at, std::string_view why);
   static void release(Tick& tick, std::size_t at);
 

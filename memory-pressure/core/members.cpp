@@ -48,12 +48,15 @@ void Members::follow(const Observation& seen, TimePoint now) {
     member.seen = container;
     member.kind = KinBook::kind_of(container);
     member.batch = settings_.pause && is_batch_of_one(container, seen.containers);
+    member.rests =
+        container.rests && freezes(member, settings_) && !exemption(container, seen.containers);
     // A process before us has held these: they stay so until the rule lets them go.
     const bool left =
         fresh && first_ && member.batch &&
         (container.frozen.value_or(false) || (container.quota && is_signature(*container.quota)));
     if (left) set_held(member, true, "held before this start", now);
-    if (member.held && !member.batch && container.described) set_held(member, false, "", now);
+    const bool may_stay = member.batch || member.rests || !container.described;
+    if (member.held && !may_stay) set_held(member, false, "", now);
     member.idle = container.frozen.value_or(false) && !member.held &&
                   (fresh || now - member.changed > kThawShown);
     note_use(member, now);
@@ -79,6 +82,12 @@ void Members::sample_kin(Duration passed, TimePoint now) {
 Observation Members::others_of(const Observation& seen) const {
   Observation others = seen;
   std::erase_if(others.containers, [&](const Container& one) { return all_.at(one.id).batch; });
+  for (Container& one : others.containers) {
+    const Member& member = all_.at(one.id);
+    if (!member.held || !member.rests) continue;
+    one.marks.never = true;  // it is held already, and cannot grow
+    one.memory_limit = std::max<std::int64_t>(1, member.used());
+  }
   return others;
 }
 

@@ -34,7 +34,8 @@ class Members {
 
   [[nodiscard]] const KinBook& kin() const { return kin_; }
 
-  /// `seen` without those that may be held whole: what is left to the quotas.
+  /// `seen` without the batch containers, which may be held whole: what is left to the quotas. Who
+  /// rests and is held does not grow.
   [[nodiscard]] Observation others_of(const Observation& seen) const;
 
  private:

@@ -80,6 +80,10 @@ struct Container {
   std::optional<std::uint32_t> processes{};  ///< 0: it is over; absent: not counted
   std::int64_t pod_quota_us = -1;  ///< of the parent cgroup, at the same period; -1: no limit
   std::optional<bool> ready;       ///< absent: unknown
+
+  /// It serves, has no request in flight, and would be let go before the next one reaches it: to
+  /// hold it costs nothing.
+  bool rests = false;
 };
 
 /// Stall information of the kernel (PSI), in percent of the last ten seconds.

@@ -21,8 +21,11 @@ constexpr std::size_t kEventBytes = 64 * 1024;
 constexpr std::size_t kIdLength = 64;
 // kubepods, class, pod: what lies deeper is a container's own affair.
 constexpr int kDepthMax = 4;
-// A program takes its first memory within milliseconds.
-constexpr Duration kLook = std::chrono::milliseconds{2};
+// A program takes some megabytes of memory in each millisecond from its first on.
+constexpr Duration kLook = std::chrono::microseconds{500};
+// What takes longer to start is looked at less often.
+constexpr Duration kSoon = std::chrono::seconds{1};
+constexpr Duration kLookSlow = std::chrono::milliseconds{2};
 // Groups of the runtime's own choice, where no kubelet names one.
 constexpr std::string_view kRuntimesOwn = "k8s.io";
 constexpr std::string_view kKubelets = "kubepods";
@@ -161,8 +164,9 @@ void BirthWatch::found(const Watched& where, const std::string& name) {
   Embryo& embryo = embryos_[id];
   embryo.group = group;
   embryo.old = arriving_;
-  embryo.looked = clock_.now();
+  embryo.found = embryo.looked = clock_.now();
   look_later();
+  if (expected_ && !arriving_) expected_(id);
 }
 
 void BirthWatch::gone(const Watched& where, const std::string& name) {
@@ -231,7 +235,11 @@ void BirthWatch::scan_all() {
 
 void BirthWatch::look_later() {
   if (std::exchange(looking_, true)) return;
-  timer_.expires_after(options_.sight > kSight ? options_.sight : kLook);
+  const TimePoint now = clock_.now();
+  const bool soon = std::any_of(embryos_.begin(), embryos_.end(), [now](const auto& entry) {
+    return now - entry.second.found < kSoon;
+  });
+  timer_.expires_after(options_.sight > kSight ? options_.sight : soon ? kLook : kLookSlow);
   timer_.async_wait([this, alive = alive_.watch()](auto error) {
     if (error || alive.over()) return;
     looking_ = false;

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 #include <vector>
 
 namespace sluice::node_agent {
@@ -55,6 +56,9 @@ class BirthWatch {
   /// Gets all that were seen in one look.
   using Born = std::function<void(const std::vector<Birth>&)>;
 
+  /// Gets the id of a container, or of a sandbox, whose control group was made.
+  using Expected = std::function<void(const std::string& id)>;
+
   /// `mount`: of the hierarchy that accounts memory. All outlive this, `mount` is copied.
   BirthWatch(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
              CgroupMount mount, Options options);
@@ -63,6 +67,10 @@ class BirthWatch {
   /// cover(); after the kernel has lost events also for some that were reported before. False: the
   /// kernel has no watch for us.
   bool start(Born born);
+
+  /// `expected` runs some milliseconds before the program of a container begins, while the runtime
+  /// makes it. Not for those that were there before start().
+  void on_expected(Expected expected) { expected_ = std::move(expected); }
 
   /// Also watches `group`, and the groups in it.
   void cover(const std::string& group);
@@ -89,6 +97,7 @@ class BirthWatch {
     bool old = false;    // it was there before us: perhaps with its program
     pid_t pid = 0;       // the newest of its processes; 0: none yet
     KernelFile name;     // of that process
+    TimePoint found{};   // when its group was
     TimePoint looked{};  // when it had no program yet
   };
 
@@ -112,6 +121,7 @@ class BirthWatch {
   CgroupMount mount_;
   Options options_;
   Born born_;
+  Expected expected_;
   boost::asio::posix::stream_descriptor events_;
   boost::asio::steady_timer timer_;
   std::map<int, Watched> watched_;          // by the kernel's number

@@ -18,6 +18,9 @@ constexpr Duration kSandboxesEvery = std::chrono::seconds{5};
 
 constexpr std::size_t kBoundsAtOnce = 25;
 
+constexpr std::size_t kUnbornMax = 1024;
+constexpr Duration kUnbornFor = std::chrono::minutes{1};
+
 // One container costs some 40 us of reading. Reading them all takes four thousandths of a core in
 // quiet times, and up to a twentieth while a decision hangs on it.
 constexpr Duration kQuietShare = std::chrono::milliseconds{10};
@@ -69,7 +72,7 @@ void ContainerWatch::born(const std::vector<Birth>& births) {
     known.seen.described = false;
     known.seen.born = known.seen.started = birth.seen;
     place(known, *paths);
-    ask_about_newborn(birth.id);
+    describe_newborn(birth.id);
     news = true;
   }
   if (news) tell_born();
@@ -91,6 +94,34 @@ std::optional<CgroupPaths> ContainerWatch::paths_of(const Birth& birth) const {
 
 void ContainerWatch::tell_born() {
   if (born_) born_();
+}
+
+void ContainerWatch::expect(const std::string& id) {
+  if (known_.contains(id) || sandboxes_.contains(id) || unborn_.size() >= kUnbornMax) return;
+  unborn_[id].since = clock_.now();
+  client_.status(id, true, [this, id, alive = alive_.watch()](auto status) {
+    if (alive.over()) return;
+    const auto at = unborn_.find(id);
+    const bool born = at == unborn_.end();
+    if (born && status) return newborn_described(id, status);
+    // A sandbox; or the question came too early for this runtime.
+    if (born && known_.contains(id)) ask_about_newborn(id);
+    if (!status) unborn_.erase(id);
+    if (born || !status) return;
+    at->second.told = std::move(*status);
+    if (!sandboxes_.contains(sandbox_in(at->second.told->info))) place_newborn();
+  });
+}
+
+// By what was told before it was born, if anything was asked then.
+void ContainerWatch::describe_newborn(const std::string& id) {
+  const auto unborn = unborn_.extract(id);
+  if (!unborn) return ask_about_newborn(id);
+  if (!unborn.mapped().told) {
+    known_.at(id).asked = true;
+    return;
+  }
+  newborn_described(id, std::move(*unborn.mapped().told));
 }
 
 void ContainerWatch::ask_about_newborn(const std::string& id) {
@@ -173,6 +204,7 @@ void ContainerWatch::listed(Listed list) {
   }
   // Annotations of a pod may change while it runs (row 37).
   const TimePoint now = clock_.now();
+  std::erase_if(unborn_, [&](const auto& one) { return now - one.second.since > kUnbornFor; });
   if (strangers || now - *sandboxes_at_ >= kSandboxesEvery) look_at_sandboxes();
   for (auto& [id, known] : known_) {
     if (known.described || known.asked) continue;

@@ -39,6 +39,10 @@ class ContainerWatch final : public ContainerView {
 
   void on_born(std::function<void()> born) override { born_ = std::move(born); }
 
+  /// The runtime makes this container, or sandbox: what it is is asked now, so that it is known when
+  /// the program begins.
+  void expect(const std::string& id);
+
   /// Containers whose programs have begun, as BirthWatch saw it. Each is in containers() from now
   /// on: with what its control group says at once, described when the runtime has answered.
   void born(const std::vector<Birth>& births);
@@ -92,6 +96,7 @@ class ContainerWatch final : public ContainerView {
 
   using Listed = std::vector<cri::Container>;
 
+  void describe_newborn(const std::string& id);
   void ask_about_newborn(const std::string& id);
   void newborn_described(const std::string& id,
                          const Result<cri::ContainerStatus, CallFailure>& status);
@@ -127,6 +132,13 @@ class ContainerWatch final : public ContainerView {
   std::function<void()> born_;
   std::function<void(const std::string& group)> placed_;
   std::map<std::string, Known> known_;
+
+  struct Unborn {
+    TimePoint since;                           // its group was seen
+    std::optional<cri::ContainerStatus> told;  // absent: not answered yet
+  };
+
+  std::map<std::string, Unborn> unborn_;
   std::map<std::string, cri::Sandbox> sandboxes_;
   std::optional<TimePoint> sandboxes_at_;
   std::deque<std::string> to_describe_;

@@ -70,6 +70,11 @@ std::int64_t MemoryPressure::capacity() const {
   return rules_ && rules_->memory() ? rules_->memory()->capacity : 0;
 }
 
+void MemoryPressure::used(const std::string& replica) {
+  const auto found = subjects_.find(replica);
+  if (found != subjects_.end()) found->second.busy_at = clock_.now();
+}
+
 void MemoryPressure::ended(const std::string& replica) {
   groups_.erase(replica);
   if (rules_) rules_->controller().ended(replica);
@@ -127,7 +132,10 @@ std::vector<ReplicaSeen> MemoryPressure::gather(TimePoint now) {
   for (MemoryTenant* tenant : tenants_) {
     const ServiceSpec& spec = tenant->spec();
     for (TenantReplica& replica : tenant->replicas()) {
-      subjects[replica.id] = {tenant, replica.pid};
+      const auto before = subjects_.find(replica.id);
+      const bool busy = replica.busy || !replica.ready || before == subjects_.end();
+      const TimePoint busy_at = busy ? now : before->second.busy_at;
+      subjects[replica.id] = {tenant, replica.pid, busy_at};
       seen.push_back(
           {.id = replica.id,
            .revision = tenant->name(),
@@ -135,6 +143,10 @@ std::vector<ReplicaSeen> MemoryPressure::gather(TimePoint now) {
            .started = replica.started,
            .ready = replica.ready,
            .leaving = replica.leaving,
+           .never = spec.never_throttled,
+           .holdable = replica.holdable,
+           .rests = now - busy_at >= kRestsAfter,
+           .held = replica.held,
            .limited_cpu = spec.cpu_limit.has_value(),
            .memory_limit = spec.memory_limit.value_or(0),
            .memory = replica.container_bytes,
@@ -205,6 +217,8 @@ void MemoryPressure::carry_out(std::vector<Action> actions) {
     std::vector<Action> more;
     if (const auto* update = std::get_if<node_agent::Update>(&action)) {
       more = rules_->controller().answered(update->call, write(*update), clock_.now());
+    } else if (const auto* freeze = std::get_if<node_agent::Freeze>(&action)) {
+      more = rules_->controller().answered(freeze->call, hold(*freeze), clock_.now());
     } else if (const auto* read = std::get_if<node_agent::ReadBack>(&action)) {
       const auto quota = cgroups_.cpu_quota(MemoryRules::replica_of(read->id));
       more = rules_->controller().read_back(read->call, quota, clock_.now());
@@ -243,6 +257,19 @@ Outcome MemoryPressure::write(const node_agent::Update& update) {
               {"why", update.why},
               {"error", error}});
   return error.empty() ? Outcome::ok : Outcome::refused;
+}
+
+Outcome MemoryPressure::hold(const node_agent::Freeze& freeze) {
+  const std::string replica = MemoryRules::replica_of(freeze.id);
+  const auto found = subjects_.find(replica);
+  if (found == subjects_.end()) return Outcome::not_found;
+  const bool done = found->second.tenant->on_held(replica, freeze.frozen);
+  if (done && freeze.frozen) ++counts_.holds;
+  log_.write(log::Severity::info, freeze.frozen ? "hold" : "let go",
+             {{"replica", replica},
+              {"why", freeze.why},
+              {"error", done ? "" : "a request is in flight"}});
+  return done ? Outcome::ok : Outcome::failed;
 }
 
 void MemoryPressure::sacrifice(const node_agent::Stop& stop) {

@@ -25,6 +25,9 @@ struct TenantReplica {
   TimePoint started;
   bool ready = false;
   bool leaving = false;
+  bool busy = false;      ///< a request is in flight
+  bool holdable = false;  ///< it may be stopped while it is ready and not busy
+  bool held = false;      ///< by on_held()
   /// Of one in a container, whose processes and limits are not ours to group and change.
   std::optional<std::int64_t> container_bytes{};
 };
@@ -48,6 +51,10 @@ class MemoryTenant {
   /// A replica is slowed down from now on, or has got all back.
   virtual void on_throttled(const std::string& replica, bool throttled, const std::string& why) = 0;
 
+  /// The processes of a replica are to be stopped until a request comes, or to run on. False: a
+  /// request is in flight meanwhile, and it runs.
+  [[nodiscard]] virtual bool on_held(const std::string& replica, bool held) = 0;
+
   /// The last resort: this replica shall be stopped. False when that would end requests that no
   /// other replica could serve.
   [[nodiscard]] virtual bool on_sacrifice(const std::string& replica, bool emergency,
@@ -64,6 +71,7 @@ struct MemoryCounts {
   std::uint64_t releases = 0;        ///< quotas that were given back
   std::uint64_t sacrifices = 0;
   std::uint64_t failures = 0;  ///< quotas that could not be written
+  std::uint64_t holds = 0;     ///< times that a replica without requests was stopped
 };
 
 /// Keeps an engine's replicas out of each other's memory (one-machine.md 6): looks at the machine
@@ -96,6 +104,12 @@ class MemoryPressure {
   /// Bytes of the machine, as the last look has seen it; 0: it has seen none.
   [[nodiscard]] std::int64_t capacity() const;
 
+  /// A ready replica counts as resting after so long without a request.
+  static constexpr Duration kRestsAfter = std::chrono::seconds{1};
+
+  /// A request has let the replica go, which was held.
+  void used(const std::string& replica);
+
   /// A program of a replica runs: there is something to watch.
   void launched() { arm(); }
 
@@ -121,6 +135,7 @@ class MemoryPressure {
   struct Subject {
     MemoryTenant* tenant = nullptr;
     pid_t pid = -1;
+    TimePoint busy_at;  ///< not ready, or a request was in flight
   };
 
   [[nodiscard]] std::vector<node_agent::Action> observe();
@@ -130,6 +145,7 @@ class MemoryPressure {
   void tell_throttled();
   void carry_out(std::vector<node_agent::Action> actions);
   [[nodiscard]] node_agent::Outcome write(const node_agent::Update& update);
+  [[nodiscard]] node_agent::Outcome hold(const node_agent::Freeze& freeze);
   [[nodiscard]] std::optional<node_agent::CpuQuota> quota_of(const std::string& replica,
                                                              const ServiceSpec& spec) const;
   void sacrifice(const node_agent::Stop& stop);

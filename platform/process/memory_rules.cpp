@@ -11,6 +11,9 @@ namespace {
 using node_agent::Container;
 using node_agent::QosClass;
 
+/// Of the one container of each replica.
+constexpr const char* kApp = "app";
+
 /// Nothing evicts below a threshold here, as a kubelet would: on small machines a twentieth is
 /// enough to react in.
 constexpr std::int64_t kReserveShare = 20;
@@ -24,8 +27,7 @@ QosClass class_of(const ReplicaSeen& replica) {
 }  // namespace
 
 MemoryRules::MemoryRules(bool can_throttle)
-    : settings_{.policy = node_agent::PolicyKind::headroom, .pause = can_throttle},
-      controller_{{.policy = settings_}} {}
+    : settings_{.pause = can_throttle}, controller_{{.policy = settings_}} {}
 
 std::vector<node_agent::Action> MemoryRules::look(
     const std::optional<node_agent::NodeMemory>& memory, const std::vector<ReplicaSeen>& replicas,
@@ -60,17 +62,21 @@ Container MemoryRules::container_of(const ReplicaSeen& replica, TimePoint now) c
   container.pod_uid = replica.id;
   container.pod_namespace = "default";
   container.pod = replica.revision;
-  container.name = replica.id;
+  container.name = kApp;
+  container.image = replica.revision;
   container.started = replica.started;
   container.qos = class_of(replica);
   container.marks.serves = true;
-  container.marks.never = replica.leaving;
+  container.marks.never = replica.leaving || replica.never;
   container.memory_limit = replica.memory_limit;
   if (replica.memory_limit == 0) container.claim = claim_of(replica.revision, 0);
   container.working_set = replica.memory;
   container.sampled = now;
   container.quota = replica.quota;
   container.ready = replica.ready;
+  if (replica.holdable) container.cgroup = replica.id;
+  container.frozen = replica.held;
+  container.rests = replica.rests && replica.holdable;
   return container;
 }
 
@@ -93,14 +99,14 @@ bool MemoryRules::is_stale(TimePoint now) const {
 std::map<std::string, std::string> MemoryRules::throttled() const {
   std::map<std::string, std::string> why;
   for (const node_agent::HeldThrottle& held : controller_.held()) {
-    why.emplace(held.container.name, held.why);
+    if (!held.frozen) why.emplace(replica_of(held.container.id), held.why);
   }
   return why;
 }
 
 std::optional<std::int64_t> MemoryRules::bytes_of(const std::string& replica) const {
   for (const Container& container : controller_.seen().containers) {
-    if (container.name == replica) return container.working_set;
+    if (replica_of(container.id) == replica) return container.working_set;
   }
   return std::nullopt;
 }

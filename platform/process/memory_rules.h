@@ -20,6 +20,10 @@ struct ReplicaSeen {
   TimePoint started;
   bool ready = false;
   bool leaving = false;                       ///< drains or stops: it is not to be slowed down
+  bool never = false;                         ///< by its spec: neither slowed down nor held
+  bool holdable = false;                      ///< no probe asks it: it may be held while it rests
+  bool rests = false;                         ///< it is ready, and no request is in flight
+  bool held = false;                          ///< its processes are stopped
   bool limited_cpu = false;                   ///< by its own spec
   std::int64_t memory_limit = 0;              ///< bytes; 0: none
   std::optional<std::int64_t> memory;         ///< bytes in use; absent: not known
@@ -59,6 +63,7 @@ class MemoryRules {
   [[nodiscard]] bool is_stale(TimePoint now) const;
 
   /// The replicas that are slowed down, or were and have not got all back yet, with the reason.
+  /// Not those that are held while no request is in flight: they serve as any other.
   [[nodiscard]] std::map<std::string, std::string> throttled() const;
 
   /// Whether memory is short, or was a moment ago: replicas that the load does not need shall go,

@@ -138,6 +138,13 @@ ProcessRevision::Instance* ProcessRevision::find(const std::string& replica) con
   return found == instances_.end() ? nullptr : found->get();
 }
 
+ProcessRevision::Instance* ProcessRevision::at(const std::string& address) const {
+  const auto found = std::find_if(instances_.begin(), instances_.end(), [&](const auto& each) {
+    return socket_at(each->replica->serving_socket()).text() == address;
+  });
+  return found == instances_.end() ? nullptr : found->get();
+}
+
 ProcessRevision::Instance& ProcessRevision::instance_of(const Replica& replica) {
   Instance* const found = find(replica.id());
   CHECK(found != nullptr);
@@ -210,6 +217,7 @@ bool ProcessRevision::drains() const {
 // It is stopped once what model() says is in force (reported()).
 void ProcessRevision::leave(Instance& instance, Duration longest, const std::string& why) {
   instance.leaving = true;
+  set_held(instance, false);
   instance.drain_limit = longest;
   instance.why = why;
   owner_.on_changed(*this);
@@ -237,18 +245,16 @@ void ProcessRevision::reported() {
 }
 
 void ProcessRevision::on_pod_drained(const std::string& address) {
-  for (const auto& instance : instances_) {
-    if (!instance->drain_timer) continue;
-    if (socket_at(instance->replica->serving_socket()).text() != address) continue;
-    // It may have shared the requests of two revisions.
-    if (means_.requests.on_pod(id(), {instance->replica->id()}) == 0) stop(*instance);
-    return;
-  }
+  Instance* const instance = at(address);
+  if (instance == nullptr || !instance->drain_timer) return;
+  // It may have shared the requests of two revisions.
+  if (means_.requests.on_pod(id(), {instance->replica->id()}) == 0) stop(*instance);
 }
 
 void ProcessRevision::stop(Instance& instance) {
   if (std::exchange(instance.stopping, true) || instance.ended) return;
   instance.leaving = true;
+  set_held(instance, false);
   if (instance.drain_timer) instance.drain_timer->cancel();
   instance.replica->stop();
 }
@@ -356,7 +362,8 @@ void ProcessRevision::on_stopped(Replica& replica) {
   means_.memory.ended(replica.id());
   start_settled(replica.id());
   --means_.replicas;
-  const Instance& instance = instance_of(replica);
+  Instance& instance = instance_of(replica);
+  set_held(instance, false);
   gone_numbers_.push_back(instance.number);
   std::erase_if(instances_, [&replica](const std::unique_ptr<Instance>& each) {
     return each->replica.get() == &replica;

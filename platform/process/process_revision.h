@@ -37,6 +37,10 @@ class RequestsNow {
 
   /// Held for want of a pod.
   [[nodiscard]] virtual std::int64_t waiting(const RevisionId& revision) const = 0;
+
+  /// The replica at `address` is stopped from now on, or no more: its revision's on_request() comes
+  /// before the next request is sent to it.
+  virtual void hold(const net::Address& address, bool held) = 0;
 };
 
 /// Makes a replica of `plan`, of which spec, revision, id and program are set. A problem, such as a
@@ -49,7 +53,7 @@ struct ProcessMeans {
   Loop& loop;
   const EngineSettings& settings;
   MemoryPressure& memory;
-  const RequestsNow& requests;
+  RequestsNow& requests;
   ReplicaEvents& events;
   const log::Logger& log;  ///< the engine's
   MakeReplica make;
@@ -146,6 +150,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// The last request on the pod at `address` has ended, which leaves.
   void on_pod_drained(const std::string& address);
 
+  /// A request is about to be sent to the replica at `address`, which is held: it runs on.
+  void on_request(const std::string& address);
+
   /// What makes no new revision is that of `spec` from now on.
   void update(const ServiceSpec& spec, bool keeps_some);
 
@@ -170,6 +177,9 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   /// Why the pod is held back for want of memory; absent: it is not.
   [[nodiscard]] std::optional<std::string> throttled(const PodId& pod) const;
+
+  /// Whether the pod is stopped until a request comes, because memory is short.
+  [[nodiscard]] bool held(const PodId& pod) const;
 
   [[nodiscard]] Counts counts() const;
 
@@ -245,6 +255,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
     std::optional<Cause> settled{};  // it listens in the wrong place, and waits for requests there
     // Why it is held back; then it takes none while another can, and is no capacity.
     std::optional<std::string> throttled{};
+    bool held = false;   // its processes are stopped until a request comes
     bool ended = false;  // failed or exited; only its remains are waited for
 
     [[nodiscard]] bool lives() const { return !leaving && !ended; }
@@ -252,6 +263,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   [[nodiscard]] std::vector<TenantReplica> replicas() const override;
   void on_throttled(const std::string& replica, bool throttled, const std::string& why) override;
+  [[nodiscard]] bool on_held(const std::string& replica, bool held) override;
   [[nodiscard]] bool on_sacrifice(const std::string& replica, bool emergency,
                                   const std::string& why) override;
   void on_room() override;
@@ -278,6 +290,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] StartAnswer ask_for_room(const std::string& replica);
   [[nodiscard]] bool start_one();
   void start_refused(const std::string& replica, const Problem& problem);
+  void set_held(Instance& instance, bool held);
+  [[nodiscard]] Instance* at(const std::string& address) const;
   void leave(Instance& instance, Duration longest, const std::string& why);
   void stop(Instance& instance);
   void retry_at(TimePoint when);

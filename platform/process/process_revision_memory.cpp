@@ -37,7 +37,10 @@ std::vector<TenantReplica> ProcessRevision::replicas() const {
                     .pid = replica.app_pid(),
                     .started = replica.times().executed.value_or(means_.loop.now()),
                     .ready = instance->ready_at.has_value(),
-                    .leaving = instance->leaving || stopped_});
+                    .leaving = instance->leaving || stopped_,
+                    .busy = means_.requests.on_pod(id(), {replica.id()}) > 0,
+                    .holdable = spec().image.empty() && !spec().liveness && !instance->throttled,
+                    .held = instance->held});
     if (!spec().image.empty()) list.back().container_bytes = replica.memory_bytes();
   }
   return list;
@@ -132,6 +135,38 @@ void ProcessRevision::on_throttled(const std::string& replica, bool throttled,
   instance->throttled = throttled ? std::optional{why} : std::nullopt;
   if (!instance->lives() || !instance->ready_at) return;
   owner_.on_changed(*this);
+}
+
+bool ProcessRevision::held(const PodId& pod) const {
+  const Instance* const found = find(pod.name);
+  return found != nullptr && found->held;
+}
+
+bool ProcessRevision::on_held(const std::string& replica, bool held) {
+  Instance* const instance = find(replica);
+  if (instance == nullptr) return !held;
+  const bool idle = instance->lives() && instance->ready_at &&
+                    means_.requests.on_pod(id(), {replica}) == 0;
+  if (held && !idle) return false;
+  set_held(*instance, held);
+  return true;
+}
+
+void ProcessRevision::on_request(const std::string& address) {
+  Instance* const instance = at(address);
+  if (instance == nullptr) return;
+  set_held(*instance, false);
+  means_.memory.used(instance->replica->id());
+}
+
+// The announcement of requests begins before the stop, and ends after it.
+void ProcessRevision::set_held(Instance& instance, bool held) {
+  if (instance.held == held) return;
+  instance.held = held;
+  const net::Address address = socket_at(instance.replica->serving_socket());
+  if (held) means_.requests.hold(address, true);
+  instance.replica->hold(held);
+  if (!held) means_.requests.hold(address, false);
 }
 
 bool ProcessRevision::on_sacrifice(const std::string& replica, bool emergency,

@@ -394,6 +394,10 @@ struct ChildReplica::Impl {
     finish();
   }
 
+  void hold(bool held) {
+    if (app_alive()) app()->hold(held);
+  }
+
   void cancel_start() {
     for (Timer* timer : {start_timer.get(), ask_timer.get()}) timer->cancel();
     watch.end();
@@ -458,6 +462,10 @@ void ChildReplica::stop() {
 
 void ChildReplica::kill() {
   impl_->kill();
+}
+
+void ChildReplica::hold(bool held) {
+  impl_->hold(held);
 }
 
 const std::string& ChildReplica::id() const {

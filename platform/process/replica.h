@@ -111,6 +111,10 @@ class Replica {
   /// SIGKILL to everything now.
   virtual void kill() = 0;
 
+  /// Stops the processes of the app's group (SIGSTOP), or lets them run on. Only while it is ready,
+  /// and not of an image.
+  virtual void hold(bool held) = 0;
+
   [[nodiscard]] virtual const std::string& id() const = 0;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
   /// -1 before the start, at first of its init containers; also the group id. Of an image: the
@@ -141,6 +145,7 @@ class ChildReplica final : public Replica {
   void start() override;
   void stop() override;
   void kill() override;
+  void hold(bool held) override;
   [[nodiscard]] const std::string& id() const override;
   [[nodiscard]] std::uint16_t port() const override;
   [[nodiscard]] pid_t app_pid() const override;

@@ -119,7 +119,15 @@ void RunningProgram::on_end(const ExitStatus& status) {
 
 void RunningProgram::terminate() {
   stopping_ = true;
-  if (alive_) kill_group(pid_, SIGTERM);
+  if (!alive_) return;
+  kill_group(pid_, SIGTERM);
+  if (held_) hold(false);
+}
+
+void RunningProgram::hold(bool held) {
+  if (!alive_ || in_container() || held_ == held) return;
+  held_ = held;
+  kill_group(pid_, held ? SIGSTOP : SIGCONT);
 }
 
 // A runtime that is killed leaves its container running.

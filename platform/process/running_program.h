@@ -60,6 +60,10 @@ class RunningProgram {
   /// SIGKILL.
   void kill();
 
+  /// Stops the processes of its group, or lets them run on; terminate() does that too. Not of one
+  /// in a container.
+  void hold(bool held);
+
   /// The leader of its process group, or the runtime of its container; -1 until it runs.
   [[nodiscard]] pid_t pid() const { return pid_; }
 
@@ -117,6 +121,7 @@ class RunningProgram {
   bool starting_ = false;  // the spawner has not answered yet
   bool alive_ = false;
   bool stopping_ = false;
+  bool held_ = false;
   std::deque<std::string> tail_;
   std::array<std::unique_ptr<OutputReader>, 2> output_;
   std::unique_ptr<Timer> kill_timer_;  // of the runtime, once its container was killed

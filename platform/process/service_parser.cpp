@@ -124,6 +124,7 @@ void check_scaling(YamlReader& reader, const YamlEntry& entry, const Annotations
 const std::vector<std::string> kServiceKeys{"sluice.dev/hosts"};
 const std::vector<std::string> kTemplateKeys{"sluice.dev/port", "sluice.dev/stop-grace",
                                              "sluice.dev/start-timeout",
+                                             "sluice.dev/throttle",
                                              std::string{kLoadBalancingKey}};
 
 std::string_view trimmed(std::string_view text) {
@@ -244,6 +245,15 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
       reader.fail(annotation_entry(field, policy->first).line,
                   fmt::format("unknown load-balancing policy `{}`", policy->second.substr(0, 80)),
                   "write first-available, round-robin, random-choice-2 or least-in-flight");
+    }
+    if (const auto throttle = spec.template_annotations.find("sluice.dev/throttle");
+        throttle != spec.template_annotations.end()) {
+      spec.never_throttled = throttle->second == "never";
+      if (!spec.never_throttled) {
+        reader.fail(annotation_entry(field, throttle->first).line,
+                    fmt::format("`sluice.dev/throttle` is `{}`", throttle->second.substr(0, 80)),
+                    "write never, or leave it out");
+      }
     }
     if (spec.template_annotations.count("sluice.dev/port") != 0) {
       const YamlEntry at = annotation_entry(field, "sluice.dev/port");

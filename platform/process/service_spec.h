@@ -133,6 +133,7 @@ struct ServiceSpec {
   std::optional<std::int64_t> memory_limit;  ///< bytes
   Duration stop_grace = std::chrono::seconds{10};
   Duration start_timeout = std::chrono::seconds{60};
+  bool never_throttled = false;  ///< nor held: it works while no request is in flight
   Traffic traffic;  ///< of the service; empty: its document says nothing of it
 
   /// Whether its replicas are started in a cgroup of their own; a container has one anyway.

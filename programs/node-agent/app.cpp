@@ -200,6 +200,7 @@ void App::watch_births() {
   const PolicySettings& policy = config_.policy;
   if (policy.policy == PolicyKind::off || !policy.pause || policy.sight == Duration::zero()) return;
   watch_.on_placed([this](const std::string& group) { births_.cover_siblings(group); });
+  births_.on_expected([this](const std::string& id) { watch_.expect(id); });
   const bool told = births_.start([this](const std::vector<Birth>& births) {
     for (const Birth& each : births) {
       const auto late = std::chrono::ceil<std::chrono::milliseconds>(each.seen - each.after);

@@ -246,8 +246,8 @@ class Verdict(unittest.TestCase):
 
 class Births(unittest.TestCase):
     @staticmethod
-    def event(message, container, second, outcome='ok'):
-        return {'message': message, 'id': container[:births.ID_SHOWN], 'outcome': outcome,
+    def event(message, container, second, outcome='ok', why='at its birth: it does not fit'):
+        return {'message': message, 'id': container[:births.ID_SHOWN], 'outcome': outcome, 'why': why,
                 'timestamp': f'2026-11-26T12:00:{second:09.6f}Z'}
 
     def test_a_delay_runs_from_the_begin_of_the_program_to_the_first_event_about_its_container(self):
@@ -256,7 +256,7 @@ class Births(unittest.TestCase):
         events = [self.event('container began', 'a' * 64, 1.004), self.event('container began', 'b' * 64, 1.007),
                   self.event('freeze', 'a' * 64, 1.010), self.event('thaw', 'a' * 64, 1.2),
                   self.event('freeze', 'a' * 64, 1.9), self.event('freeze', 'b' * 64, 1.001, 'refused'),
-                  self.event('freeze', 'b' * 64, 1.015), self.event('freeze', 'c' * 64, 1.5)]
+                  self.event('freeze', 'b' * 64, 1.015), self.event('freeze', 'c' * 64, 1.05, why='it may need more than is free')]
 
         self.assertEqual(births.p99(births.seen(begun, events).values(), 1000), 7.0)
         self.assertEqual({one[0]: round(delay, 3) for one, delay in births.held_at_birth(begun, events).items()},

@@ -51,6 +51,14 @@ class Machine:
         os.close(fd)
 
 
+def state_of(pid):
+    """`S`, `T` …; empty once it is gone."""
+    try:
+        return pathlib.Path(f'/proc/{pid}/stat').read_text(encoding='utf-8').rpartition(')')[2].split()[0].strip('Z')
+    except OSError:
+        return ''
+
+
 class MemoryPressure(EngineCase):
     def machine(self, available=900):
         return Machine(self.home, available)
@@ -177,9 +185,11 @@ class MemoryPressure(EngineCase):
         writable = self.can_limit('cpu')
         engine = self.up_app('--min', '2', '--max', '2')
         engine.wait_status(lambda status: status['ready'] == 2)
+        clients = Clients(engine, 4, 50)  # or both would be held
         machine.available(70)
         if not writable:
             warning = engine.wait_event('warning')
+            clients.stop()
             self.assertIn('no writable cgroup', warning['message'])
             return
         status = engine.wait_status(lambda s: any(each['throttled'] for each in s['replicas']))
@@ -197,7 +207,68 @@ class MemoryPressure(EngineCase):
 
         machine.available(900)
         engine.wait_status(lambda s: s['ready'] == 2)
+        clients.stop()
+        self.assertEqual(clients.lost, {})
         self.assertIn(limit_of(slow['pid'], *CPU_QUOTA), ('-1', 'max'))
+        self.assertEqual(engine.stop(), 0)
+
+    def held(self, engine):
+        """Both replicas of an engine of two, once they are held."""
+        status = engine.wait_status(lambda s: [each.get('held') for each in s['replicas']] == [True, True])
+        return status['replicas']
+
+    def test_replicas_without_requests_are_held_and_the_next_request_lets_its_replica_go(self):
+        machine = self.machine()
+        engine = self.up_app('--min', '2', '--max', '2')
+        engine.wait_status(lambda status: status['ready'] == 2)
+        machine.available(70)
+        replicas = self.held(engine)
+        self.assertEqual({state_of(each['pid']) for each in replicas}, {'T'})
+        self.assertIn('(held)', self.home.run('get', '-o', 'wide').stdout)
+        self.assertEqual(self.metric(engine, 'sluice_holds_total'), 2)
+
+        served = engine.get('/?id=one')
+        self.assertEqual(served.status, 200)
+        pid = int(served.body.split()[1])
+        self.assertNotEqual(state_of(pid), 'T')
+        self.assertEqual(engine.get('/?id=two').status, 200)
+        self.held(engine)  # again, when no more requests come
+
+        machine.available(900)
+        engine.wait_status(lambda s: not any(each.get('held') for each in s['replicas']))
+        self.assertEqual(engine.stop(), 0)
+
+    def two_held(self):
+        machine = self.machine()
+        engine = self.up_app('--min', '2', '--max', '2')
+        engine.wait_status(lambda status: status['ready'] == 2)
+        machine.available(70)
+        return engine, [each['pid'] for each in self.held(engine)]
+
+    def test_held_replicas_end_in_peace_with_their_engine(self):
+        engine, pids = self.two_held()
+        begun = Deadline(8)  # of 10 s from SIGTERM to SIGKILL
+        self.assertEqual(engine.stop(), 0)
+        self.assertFalse(begun.passed())
+        self.assertEqual([state_of(pid) for pid in pids], ['', ''])
+
+    def test_held_replicas_end_with_an_engine_that_is_killed(self):
+        engine, pids = self.two_held()
+        engine.kill()
+        wait_until(lambda: not any(state_of(pid) for pid in pids), 20, 'they are gone')
+
+    def test_a_service_that_opted_out_is_not_held(self):
+        machine = self.machine()
+        text = '---\n'.join(DOCUMENT.format(name=name, initial=1, app=APP) for name in ('works', 'waits'))
+        text = text.replace(
+            '      annotations:\n', '      annotations:\n        sluice.dev/throttle: never\n', 1)
+        engine = self.up('-f', self.write('all.yaml', text))
+        for name in ('works', 'waits'):
+            engine.wait_status(lambda status: status['ready'] == 1, service=name)
+        machine.available(70)
+        engine.wait_status(lambda s: s['replicas'][0].get('held'), service='waits')
+        status = engine.wait_status(lambda s: s['ready'] == 1, service='works')
+        self.assertNotIn('held', status['replicas'][0])
         self.assertEqual(engine.stop(), 0)
 
     def test_replicas_without_load_go_first(self):

@@ -49,7 +49,7 @@ FAULTS = {
     'ThrottlesUnwritten': ('problem = parts_.journal->append(records);\n  if (!problem && parts_',
                            'problem;\n  if (!problem && parts_'),
     # Births are not held, whatever is expected of them.
-    'HoldsNobodyAtBirth': ('hold(tick, i, "what it is expected to use does not fit");', '++i;'),
+    'HoldsNobodyAtBirth': ('hold(tick, i, member->admitted ? kDoesNotFit : kDoesNotFitAtBirth);', '++i;'),
     # What is held stays so until no other job runs.
     'LetsNobodyGo': ('if (!by_claims && (expected || !(by_expectation || try_it))) return;', 'return;'),
     # Running containers may need more than is left.

@@ -5,7 +5,7 @@ import datetime
 from verdict import quantile
 
 ID_SHOWN = 12             # of a container's id, where the agent's log has not all of it
-AT_BIRTH_SECONDS = 0.2    # a hold that comes later was decided for another reason
+AT_BIRTH = ('at its birth', 'not described yet')   # how the reasons of such holds begin
 MOVED_OVER_SECONDS = 3    # the kernel charges in batches of some 100 KiB: in a shorter hold they would look like growth
 
 
@@ -40,7 +40,9 @@ def seen(begun, events):
 def held_at_birth(begun, events):
     """The delays until its first hold was in force, of the containers that were held at birth."""
     holds = first_times(event for event in events if is_done(event, 'freeze') or is_done(event, 'throttle'))
-    return {one: delay for one, delay in delays(begun, holds).items() if delay < AT_BIRTH_SECONDS}
+    at_birth = {event['id'][:ID_SHOWN] for event in events
+                if event['message'] in ('freeze', 'throttle') and event['why'].startswith(AT_BIRTH)}
+    return {one: delay for one, delay in delays(begun, holds).items() if one[:ID_SHOWN] in at_birth}
 
 
 def p99(values, scale=1.0):

@@ -156,6 +156,7 @@ class Engine final : public autoscaler::MachineApi,
   void on_poke(activator::RevisionHandle handle, const activator::RevisionStat& stat) override;
   void on_held(activator::RevisionHandle handle) override;
   void on_pod_drained(activator::RevisionHandle handle, const PodId& pod) override;
+  void on_held_pod(activator::RevisionHandle handle, const PodId& pod) override;
   void on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
                       activator::PodRefusal refusal) override;
   std::string cold_start(activator::RevisionHandle handle, const PodId& pod, TimePoint arrived,
@@ -174,6 +175,11 @@ class Engine final : public autoscaler::MachineApi,
 
   [[nodiscard]] std::int64_t on_pod(const RevisionId& id, const PodId& pod) const override;
   [[nodiscard]] std::int64_t waiting(const RevisionId& id) const override;
+
+  void hold(const net::Address& address, bool held) override {
+    front_.hold_pod(PodId{address.text()}, held);
+  }
+
 
   [[nodiscard]] std::optional<Problem> open_door();
   [[nodiscard]] std::optional<Problem> open_api();

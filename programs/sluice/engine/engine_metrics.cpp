@@ -30,6 +30,9 @@ void write_memory(metrics::Families& families, MemoryPressure& memory) {
   families.counter("sluice_releases_total", "CPU quotas restored", counts.releases);
   families.counter("sluice_throttle_failures_total", "CPU quotas that could not be written",
                    counts.failures);
+  families.counter("sluice_holds_total",
+                   "Replicas without requests that were stopped until a request came",
+                   counts.holds);
   families.counter("sluice_sacrifices_total", "Replicas stopped to free memory for others",
                    counts.sacrifices);
 }

@@ -190,6 +190,13 @@ void Engine::on_pod_drained(activator::RevisionHandle handle, const PodId& pod) 
   service->each([&pod](ProcessRevision& revision) { revision.on_pod_drained(pod.name); });
 }
 
+// It may be a pod of the revision whose place this one takes.
+void Engine::on_held_pod(activator::RevisionHandle handle, const PodId& pod) {
+  const ProcessService* const service = platform_.service_of(front_.id_of(handle));
+  if (service == nullptr) return;
+  service->each([&pod](ProcessRevision& revision) { revision.on_request(pod.name); });
+}
+
 void Engine::on_pod_refused(activator::RevisionHandle handle, const PodId& pod,
                             activator::PodRefusal refusal) {
   prober_.refused(handle, pod, refusal);

@@ -129,6 +129,7 @@ void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
   replica["pid"] = found->app_pid() > 0 ? json(found->app_pid()) : json{};
   replica["port"] = found->port();
   if (const auto why = owner->throttled(pod); why && !why->empty()) replica["why"] = *why;
+  if (owner->held(pod)) replica["held"] = true;
   if (replica.contains("type")) return;
   replica["in_flight"] = parts_.requests.on_pod(id, pod);
   // The next look will see it. By itself it would be looked for among all processes of the machine,

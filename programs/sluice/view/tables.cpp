@@ -144,10 +144,13 @@ std::vector<Row> fitted(std::vector<Row> rows, std::size_t columns) {
 
 Row replica_row(const json& replica) {
   const auto memory = reading::number(replica, "memory_bytes");
-  const auto throttled = replica.find("throttled");
-  const bool slow = throttled != replica.end() && throttled->is_boolean() && throttled->get<bool>();
+  const auto is = [&replica](const char* key) {
+    const auto found = replica.find(key);
+    return found != replica.end() && found->is_boolean() && found->get<bool>();
+  };
+  const char* const slowed = is("throttled") ? " (throttled)" : is("held") ? " (held)" : "";
   return {"  " + text_field(replica, "id"),
-          text_field(replica, "state") + (slow ? " (throttled)" : ""),
+          text_field(replica, "state") + slowed,
           fmt::format("pid {}", integer_field(replica, "pid")),
           fmt::format("port {}", integer_field(replica, "port")),
           fmt::format("{} in flight", integer_field(replica, "in_flight")),

@@ -17,6 +17,14 @@ class NoRoutes final : public Router {
   }
 };
 
+/// All requests are for one revision.
+class OneRoute final : public Router {
+ public:
+  [[nodiscard]] Routed route(net::Exchange& /*exchange*/) override { return to; }
+
+  RevisionHandle to{};
+};
+
 /// An owner of a front that counts the pokes and ignores all else that is reported to it.
 class IdleOwner : public FrontOwner {
  public:

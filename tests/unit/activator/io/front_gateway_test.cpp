@@ -23,13 +23,7 @@ namespace {
 using testing::IdleOwner;
 using testing::kReady;
 using testing::Noted;
-
-class OneRoute final : public Router {
- public:
-  [[nodiscard]] Routed route(net::Exchange& /*exchange*/) override { return to; }
-
-  RevisionHandle to{};
-};
+using testing::OneRoute;
 
 class FrontGatewayTest : public ::testing::Test {
  protected:

@@ -166,5 +166,86 @@ TEST(ForesightMembers, ContainerThatNeverGivesBackIsKnownAfterAMinute) {
   EXPECT_EQ(node.look_for(std::chrono::seconds{81}), "");
 }
 
+/// Serves with 500 to grow, and rests: no request is in flight.
+Container& resting(Foreseen& node, const std::string& id, std::int64_t size = 50) {
+  Container& one = node.service(id, 500, size);
+  one.cgroup = id;
+  one.frozen = false;
+  one.rests = true;
+  return one;
+}
+
+TEST(ForesightMembers, WhatRestsIsHeldBeforeAnyJobAndLetGoAfterAll) {
+  Foreseen node;
+  (void)node.look();
+  resting(node, "idle");
+  (void)node.look_for(std::chrono::seconds{2});
+  node.birth("job", 800, 100);
+  EXPECT_EQ(node.look(), "idle:frozen") << "660 and 410 are more than 1000";
+  node.birth("more", 1000);
+  EXPECT_EQ(node.look(), "idle:frozen more:frozen");
+  EXPECT_EQ(node.decision.pressure, Pressure::high);
+
+  node.scene.remove("job");
+  EXPECT_EQ(node.look(1000), "idle:frozen") << "the job first";
+  node.scene.remove("more");
+  EXPECT_EQ(node.look(1000), "");
+}
+
+TEST(ForesightMembers, AHoldOfWhatRestsIsNoReasonToRefuseStartsOrToEndIdleReplicas) {
+  Foreseen node;
+  (void)node.look();
+  resting(node, "idle");
+  (void)node.look_for(std::chrono::seconds{2});
+  node.birth("job", 800, 100);
+  ASSERT_EQ(node.look(), "idle:frozen");
+
+  EXPECT_EQ(node.decision.pressure, Pressure::ok);
+  EXPECT_FALSE(node.decision.retire_idle);
+  EXPECT_GT(node.decision.admit_bytes, 300 * kMiB) << "1000 less 660 and 50, by 0.8";
+}
+
+TEST(ForesightMembers, ARequestEndsTheHold) {
+  Foreseen node;
+  (void)node.look();
+  resting(node, "idle");
+  (void)node.look_for(std::chrono::seconds{2});
+  node.birth("job", 800, 100);
+  ASSERT_EQ(node.look(), "idle:frozen");
+
+  node.scene["idle"].rests = false;
+
+  EXPECT_EQ(node.look(), "");
+}
+
+TEST(ForesightMembers, WhatRestsIsNotHeldWithoutAShortageNorWhereItMayNotBeFrozen) {
+  Foreseen node;
+  (void)node.look();
+  resting(node, "idle");
+  resting(node, "never").marks.never = true;
+  resting(node, "bare").cgroup.clear();
+  EXPECT_EQ(node.look_for(std::chrono::seconds{3}), "idle:frozen") << "three times 0.8 * 450 + 50";
+  node.scene.remove("bare");
+  EXPECT_EQ(node.look_for(std::chrono::seconds{2}), "");
+}
+
+TEST(ForesightMembers, AboveTheUpperThresholdAllThatRestIsHeldUntilItIsBelowTheLower) {
+  Foreseen node;
+  node.beside = 700;
+  (void)node.look();
+  for (const char* id : {"a", "b"}) {
+    Container& one = resting(node, id);
+    one.memory_limit = 0;
+    one.claim = 50;  // of one without a limit: never more than it has
+  }
+  EXPECT_EQ(node.look_for(std::chrono::seconds{2}), "");
+  node.beside = 850;
+  EXPECT_EQ(node.look(), "a:frozen b:frozen");
+  node.beside = 780;
+  EXPECT_EQ(node.look_for(std::chrono::seconds{2}), "a:frozen b:frozen");
+  node.beside = 700;
+  EXPECT_EQ(node.look_for(std::chrono::seconds{2}), "");
+}
+
 }  // namespace
 }  // namespace sluice::node_agent

@@ -30,11 +30,17 @@ class Births : public ::testing::TestWithParam<Hierarchy> {
  protected:
   Births() { log.set_least(log::Severity::error); }
 
+  void start(const BirthWatch::Expected& expected) {
+    expected_ = expected;
+    start();
+  }
+
   void start(BirthWatch::Options options = {}) {
     options.root = tree.root();
     std::filesystem::create_directories(directory("/"));
     watch = std::make_unique<BirthWatch>(io, clock, log, find_cgroup_mounts(tree.root()).memory,
                                          options);
+    watch->on_expected(expected_);
     ASSERT_TRUE(watch->start([this](const std::vector<Birth>& births) {
       ++rounds;
       for (const Birth& each : births) born.push_back(each.id);
@@ -75,6 +81,7 @@ class Births : public ::testing::TestWithParam<Hierarchy> {
     return until([&] { return born.size() >= count; });
   }
 
+  BirthWatch::Expected expected_;
   FixtureTree tree{GetParam()};
   boost::asio::io_context io{1};
   Clock clock;
@@ -100,6 +107,18 @@ TEST_P(Births, AContainerIsBornWhenItsProcessIsTheRuntimesNoLonger) {
   EXPECT_EQ(last.pid, 41);
   EXPECT_EQ(last.group, group);
   EXPECT_EQ(watch->counts().embryos, 0U);
+}
+
+TEST_P(Births, AContainerIsExpectedFromItsGroupOnUnlessItWasThereBefore) {
+  make("/kubepods/pod1/" + id_of(1));
+  std::vector<std::string> expected;
+  start([&](const std::string& id) { expected.push_back(id); });
+
+  begin("/kubepods/pod1/" + id_of(2), 42);
+
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 2; }));
+  EXPECT_EQ(expected, std::vector<std::string>{id_of(2)});
+  EXPECT_TRUE(born.empty());
 }
 
 TEST_P(Births, TheRuntimesChainOfProcessesIsFollowedToTheProgram) {

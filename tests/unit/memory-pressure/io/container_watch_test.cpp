@@ -153,6 +153,46 @@ TEST_F(Watch, ANewbornIsDescribedByOneStatusAndItsPod) {
   EXPECT_EQ(runtime.calls("ListContainers"), 0);
 }
 
+TEST_F(Watch, ANewbornIsDescribedAtOnceWhenTheRuntimeWasAskedBeforeItsBirth) {
+  runtime.run("c1",
+              {.pod = "train-7-x2f9k",
+               .labels = {{"batch.kubernetes.io/job-name", "train-7"}},
+               .pid = 41,
+               .created = true},
+              {.used_mib = 2});
+  watch.expect("c1");
+  ASSERT_TRUE(run_until(io, [&] { return runtime.calls("ListPodSandbox") == 1; }));
+  ASSERT_TRUE(look());
+  EXPECT_FALSE(find("c1").has_value());
+
+  begin("c1", 41);
+
+  EXPECT_TRUE(find("c1")->described);
+  EXPECT_TRUE(find("c1")->marks.batch);
+  EXPECT_EQ(runtime.calls("ContainerStatus"), 1);
+}
+
+TEST_F(Watch, AnAnswerThatComesAfterTheBirthIsNotAskedForTwice) {
+  runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2});
+
+  watch.expect("c1");
+  begin("c1", 41);
+  ASSERT_TRUE(until_described("c1"));
+
+  EXPECT_EQ(runtime.calls("ContainerStatus"), 1);
+}
+
+TEST_F(Watch, AQuestionThatCameTooEarlyIsAskedAgainAtTheBirth) {
+  watch.expect("c1");
+  ASSERT_TRUE(run_until(io, [&] { return runtime.calls("ContainerStatus") == 1; }));
+  runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2});
+
+  begin("c1", 41);
+  ASSERT_TRUE(until_described("c1"));
+
+  EXPECT_FALSE(find("c1")->marks.system);
+}
+
 TEST_F(Watch, ANewbornThatNoListHasYetIsKept) {
   runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2});
   begin("c1", 41);

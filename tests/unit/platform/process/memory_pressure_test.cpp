@@ -37,6 +37,10 @@ class Tenant : public MemoryTenant {
     Duration age = 30s;
     for (const char* id : {"app-00001-1", "app-00001-2"}) {
       list.push_back({.id = id, .pid = ::getpid(), .started = clock.now() - age, .ready = true});
+      const bool second = list.size() == 2;
+      list.back().busy = !second || !rests;
+      list.back().holdable = second;
+      list.back().held = second && held_;
       age = 20s;  // the younger one is throttled first
     }
     return list;
@@ -49,15 +53,23 @@ class Tenant : public MemoryTenant {
     diary.push_back(replica + (throttled ? " throttled at " : " free at ") + quota);
   }
 
+  bool on_held(const std::string& replica, bool held) override {
+    diary.push_back(replica + (held ? " held" : " let go"));
+    held_ = held;
+    return true;
+  }
+
   bool on_sacrifice(const std::string&, bool, const std::string&) override { return true; }
 
   void on_room() override { ++asked; }
 
   std::vector<std::string> diary;
   int asked = 0;
+  bool rests = false;  // the second has no request in flight
 
  private:
   std::filesystem::path quota_;
+  bool held_ = false;
   std::string name_ = "app-00001";
   ServiceSpec spec_;
 };
@@ -135,6 +147,27 @@ TEST_F(MemoryPressureTest,
   EXPECT_EQ(tenant_.diary.back(), "app-00001-2 free at max");
   EXPECT_EQ(quota(), "max");
   EXPECT_EQ(pressure.counts().releases, 1U);
+}
+
+TEST_F(MemoryPressureTest, HoldsAReplicaOnlyASecondAfterItsLastRequest) {
+  MemoryPressure& pressure = open(nothing_);
+  write(home_.path() / "machine/proc/meminfo", meminfo(5'000));
+  for (int i = 0; i < 3; ++i) pressure.look();
+  EXPECT_TRUE(tenant_.diary.empty());
+  tenant_.rests = true;
+  const auto since = clock_.now();
+
+  EXPECT_TRUE(eventually([&] {
+    pressure.look();
+    return !tenant_.diary.empty();
+  }));
+
+  EXPECT_EQ(tenant_.diary, std::vector<std::string>{"app-00001-2 held"});
+  EXPECT_GE(clock_.now() - since, MemoryPressure::kRestsAfter);
+  EXPECT_EQ(pressure.counts().holds, 1U);
+  pressure.used("app-00001-2");
+  pressure.look();
+  EXPECT_EQ(tenant_.diary.back(), "app-00001-2 let go") << "a request has come";
 }
 
 TEST_F(MemoryPressureTest, ReportsOnceThatNoReplicaCanBeThrottled) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "memory-pressure/core/quota.h"
+#include <set>
 
 namespace sluice::local {
 namespace {
@@ -41,6 +42,7 @@ class Machine {
     now_ += 250ms;
     for (ReplicaSeen& each : replicas) {
       if (const auto set = quotas_.find(each.id); set != quotas_.end()) each.quota = set->second;
+      each.held = held_.contains(each.id);
     }
     carry_out(rules_.look(used(mebibytes), replicas, now_));
   }
@@ -57,6 +59,12 @@ class Machine {
         quotas_[id] = update->quota;
         diary.push_back(id + " " + std::to_string(update->quota.quota_us));
         carry_out(rules_.controller().answered(update->call, Outcome::ok, now_));
+      } else if (const auto* freeze = std::get_if<node_agent::Freeze>(&action)) {
+        const std::string id = MemoryRules::replica_of(freeze->id);
+        if (freeze->frozen) held_.insert(id);
+        if (!freeze->frozen) held_.erase(id);
+        diary.push_back(id + (freeze->frozen ? " held" : " let go"));
+        carry_out(rules_.controller().answered(freeze->call, Outcome::ok, now_));
       } else if (const auto* read = std::get_if<node_agent::ReadBack>(&action)) {
         const CpuQuota quota = quotas_[MemoryRules::replica_of(read->id)];
         carry_out(rules_.controller().read_back(read->call, quota, now_));
@@ -70,6 +78,7 @@ class Machine {
   MemoryRules& rules_;
   TimePoint now_ = kStart;
   std::map<std::string, CpuQuota> quotas_;
+  std::set<std::string> held_;
 };
 
 using Diary = std::vector<std::string>;
@@ -108,9 +117,9 @@ TEST(MemoryRules, RefusesAReplicaThatDoesNotFitWithBothNumbers) {
   EXPECT_FALSE(answer.granted);
   EXPECT_FALSE(answer.later);
   EXPECT_EQ(answer.claim, 512 * kMiB);
-  // (1024 - 51 - 800) / 0.6, less what the one that runs may still take.
-  EXPECT_LT(answer.free, 290 * kMiB);
-  EXPECT_GT(answer.free, 250 * kMiB);
+  // (1024 - 51 - 800) / 0.8: a stranger is expected to take so much of its claim.
+  EXPECT_LT(answer.free, 217 * kMiB);
+  EXPECT_GT(answer.free, 200 * kMiB);
 }
 
 TEST(MemoryRules, ClaimsTheLimitElseTheLargestReadyReplicaElseADefault) {
@@ -140,7 +149,7 @@ TEST(MemoryRules, ClaimsOfOneTurnAddUp) {
         rules.ask("app-00001-" + std::to_string(i), "app-00001", 100 * kMiB, kStart);
     if (answer.granted) ++granted;
   }
-  EXPECT_EQ(granted, 4);  // of (1024 - 51 - 700) / 0.6 = 455 MiB
+  EXPECT_EQ(granted, 3);  // of (1024 - 51 - 700) / 0.8 = 341 MiB
 
   rules.controller().ended("app-00001-2");
 
@@ -248,6 +257,69 @@ TEST(MemoryRules, LooksMoreOftenNearTheEdge) {
   EXPECT_EQ(rules.controller().next_sample(), 250ms);
   (void)rules.look(used(900), {replica(1)}, kStart + 1s);
   EXPECT_EQ(rules.controller().next_sample(), 50ms);
+}
+
+/// Two, of which the second rests and could take 400 MiB more.
+std::vector<ReplicaSeen> busy_and_idle() {
+  std::vector<ReplicaSeen> both{replica(1, 300), replica(2, 100)};
+  both[1].memory_limit = 512 * kMiB;
+  both[1].holdable = both[1].rests = true;
+  return both;
+}
+
+TEST(MemoryRules, HoldsWhatRestsInsteadOfSlowingDownWhatServes) {
+  MemoryRules rules{true};
+  Machine machine{rules};
+  const std::vector<ReplicaSeen> both = busy_and_idle();
+  for (int i = 0; i < 8; ++i) machine.look(500, both);
+  ASSERT_EQ(machine.diary, Diary{});
+
+  for (int i = 0; i < 4; ++i) machine.look(800, both);
+
+  EXPECT_EQ(machine.diary, Diary{"app-00001-2 held"});
+  EXPECT_TRUE(rules.throttled().empty()) << "it takes requests as any other";
+  for (int i = 0; i < 8; ++i) machine.look(500, both);
+  EXPECT_EQ(machine.diary, (Diary{"app-00001-2 held", "app-00001-2 let go"}));
+}
+
+TEST(MemoryRules, HoldsWhatRestsWithoutACgroupToo) {
+  MemoryRules rules{false};
+  Machine machine{rules};
+
+  for (int i = 0; i < 8; ++i) machine.look(800, busy_and_idle());
+
+  EXPECT_EQ(machine.diary, Diary{"app-00001-2 held"});
+}
+
+TEST(MemoryRules, EndsAHoldWhenTheReplicaHasARequestOrIsToLeave) {
+  for (const bool leaves : {false, true}) {
+    MemoryRules rules{true};
+    Machine machine{rules};
+    std::vector<ReplicaSeen> both = busy_and_idle();
+    for (int i = 0; i < 8; ++i) machine.look(800, both);
+    ASSERT_EQ(machine.diary, Diary{"app-00001-2 held"});
+
+    both[1].rests = leaves;
+    both[1].leaving = leaves;
+    machine.look(800, both);
+
+    ASSERT_GE(machine.diary.size(), 2U);
+    EXPECT_EQ(machine.diary[1], "app-00001-2 let go");
+  }
+}
+
+TEST(MemoryRules, HoldsNoReplicaThatIsProbedOrThatOptedOut) {
+  for (const bool never : {false, true}) {
+    MemoryRules rules{true};
+    Machine machine{rules};
+    std::vector<ReplicaSeen> both = busy_and_idle();
+    both[1].holdable = never;
+    both[1].never = never;
+
+    for (int i = 0; i < 8; ++i) machine.look(800, both);
+
+    EXPECT_EQ(machine.diary, Diary{});
+  }
 }
 
 }  // namespace

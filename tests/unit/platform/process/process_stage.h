@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,8 @@ class FakeReplica final : public Replica {
   void stop() override { ++stopped; }
 
   void kill() override { ++killed; }
+
+  void hold(bool wanted) override { held = wanted; }
 
   [[nodiscard]] const std::string& id() const override { return plan.id; }
 
@@ -96,6 +99,7 @@ class FakeReplica final : public Replica {
   int started = 0;
   int stopped = 0;
   int killed = 0;
+  bool held = false;
 
  private:
   [[nodiscard]] static ReplicaEnd end(const std::string& reason) {
@@ -123,8 +127,14 @@ class FakeRequests final : public RequestsNow {
     return found == held.end() ? 0 : found->second;
   }
 
+  void hold(const net::Address& address, bool held_now) override {
+    if (held_now) announced.insert(address.text());
+    if (!held_now) announced.erase(address.text());
+  }
+
   std::map<std::string, std::int64_t> on_pods;
   std::map<std::string, std::int64_t> held;
+  std::set<std::string> announced;  // pods before whose next request a word comes
 };
 
 /// What the platform has said, the newest of each revision.
