@@ -37,6 +37,7 @@ ANNOTATIONS = {
     'sluice.dev/port': ('none', 'the fixed port that the program listens on; then at most one replica'),
     'sluice.dev/start-timeout': ('`60s`', 'from the start of a process to ready'),
     'sluice.dev/stop-grace': ('`10s`', 'from SIGTERM to SIGKILL'),
+    'sluice.dev/throttle': ('none', '`never`: neither slowed down nor stopped between requests when memory is short'),
 }
 
 # Environment variable that `sluice` reads and `sluice config` does not list: meaning.

@@ -157,9 +157,8 @@ void ForesightPolicy::take_turns(Tick& tick) {
 // Those that could grow most first; all of them where memory is short: what one without a limit
 // will need is not known.
 void ForesightPolicy::hold_resting(Tick& tick) {
-  std::stable_sort(tick.resting.begin(), tick.resting.end(), [](const auto& a, const auto& b) {
-    return a.outlook.need > b.outlook.need;
-  });
+  std::stable_sort(tick.resting.begin(), tick.resting.end(),
+                   [](const auto& a, const auto& b) { return a.outlook.need > b.outlook.need; });
   const bool is_short = tick.above_upper || tick.free < tick.edge;
   for (const auto& [member, outlook] : tick.resting) {
     if (!is_short && (fits(tick.forecast, tick.cap) || outlook.need == 0)) return;

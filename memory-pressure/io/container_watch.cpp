@@ -113,15 +113,12 @@ void ContainerWatch::expect(const std::string& id) {
   });
 }
 
-// By what was told before it was born, if anything was asked then.
+// By the answer that came before it was born, or is on its way.
 void ContainerWatch::describe_newborn(const std::string& id) {
   const auto unborn = unborn_.extract(id);
   if (!unborn) return ask_about_newborn(id);
-  if (!unborn.mapped().told) {
-    known_.at(id).asked = true;
-    return;
-  }
-  newborn_described(id, std::move(*unborn.mapped().told));
+  known_.at(id).asked = true;
+  if (unborn.mapped().told) newborn_described(id, std::move(*unborn.mapped().told));
 }
 
 void ContainerWatch::ask_about_newborn(const std::string& id) {

@@ -39,8 +39,8 @@ class ContainerWatch final : public ContainerView {
 
   void on_born(std::function<void()> born) override { born_ = std::move(born); }
 
-  /// The runtime makes this container, or sandbox: what it is is asked now, so that it is known when
-  /// the program begins.
+  /// The runtime makes this container, or sandbox: what it is is asked now, so that it is known
+  /// when the program begins.
   void expect(const std::string& id);
 
   /// Containers whose programs have begun, as BirthWatch saw it. Each is in containers() from now

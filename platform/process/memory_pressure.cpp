@@ -265,10 +265,9 @@ Outcome MemoryPressure::hold(const node_agent::Freeze& freeze) {
   if (found == subjects_.end()) return Outcome::not_found;
   const bool done = found->second.tenant->on_held(replica, freeze.frozen);
   if (done && freeze.frozen) ++counts_.holds;
-  log_.write(log::Severity::info, freeze.frozen ? "hold" : "let go",
-             {{"replica", replica},
-              {"why", freeze.why},
-              {"error", done ? "" : "a request is in flight"}});
+  log_.write(
+      log::Severity::info, freeze.frozen ? "hold" : "let go",
+      {{"replica", replica}, {"why", freeze.why}, {"error", done ? "" : "a request is in flight"}});
   return done ? Outcome::ok : Outcome::failed;
 }
 

@@ -145,8 +145,8 @@ bool ProcessRevision::held(const PodId& pod) const {
 bool ProcessRevision::on_held(const std::string& replica, bool held) {
   Instance* const instance = find(replica);
   if (instance == nullptr) return !held;
-  const bool idle = instance->lives() && instance->ready_at &&
-                    means_.requests.on_pod(id(), {replica}) == 0;
+  const bool idle =
+      instance->lives() && instance->ready_at && means_.requests.on_pod(id(), {replica}) == 0;
   if (held && !idle) return false;
   set_held(*instance, held);
   return true;

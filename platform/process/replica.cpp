@@ -110,8 +110,6 @@ struct ChildReplica::Impl {
     });
   }
 
-  // Start.
-
   void start() {
     if (state != ReplicaState::created) return;
     state = ReplicaState::starting;
@@ -302,8 +300,6 @@ struct ChildReplica::Impl {
     return run ? watch.waits_for() : cause_of_wait({.port = plan.port.port()}, Duration{0});
   }
 
-  // End.
-
   void fail(ReplicaEnd end) {
     if (state != ReplicaState::starting) return;
     state = ReplicaState::stopping;
@@ -394,10 +390,6 @@ struct ChildReplica::Impl {
     finish();
   }
 
-  void hold(bool held) {
-    if (app_alive()) app()->hold(held);
-  }
-
   void cancel_start() {
     for (Timer* timer : {start_timer.get(), ask_timer.get()}) timer->cancel();
     watch.end();
@@ -465,7 +457,7 @@ void ChildReplica::kill() {
 }
 
 void ChildReplica::hold(bool held) {
-  impl_->hold(held);
+  if (impl_->app_alive()) impl_->app()->hold(held);
 }
 
 const std::string& ChildReplica::id() const {

@@ -123,8 +123,7 @@ void check_scaling(YamlReader& reader, const YamlEntry& entry, const Annotations
 
 const std::vector<std::string> kServiceKeys{"sluice.dev/hosts"};
 const std::vector<std::string> kTemplateKeys{"sluice.dev/port", "sluice.dev/stop-grace",
-                                             "sluice.dev/start-timeout",
-                                             "sluice.dev/throttle",
+                                             "sluice.dev/start-timeout", "sluice.dev/throttle",
                                              std::string{kLoadBalancingKey}};
 
 std::string_view trimmed(std::string_view text) {

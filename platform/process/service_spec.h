@@ -134,7 +134,7 @@ struct ServiceSpec {
   Duration stop_grace = std::chrono::seconds{10};
   Duration start_timeout = std::chrono::seconds{60};
   bool never_throttled = false;  ///< nor held: it works while no request is in flight
-  Traffic traffic;  ///< of the service; empty: its document says nothing of it
+  Traffic traffic;               ///< of the service; empty: its document says nothing of it
 
   /// Whether its replicas are started in a cgroup of their own; a container has one anyway.
   [[nodiscard]] bool is_limited() const { return image.empty() && (cpu_limit || memory_limit); }

@@ -217,7 +217,7 @@ class MemoryPressure(EngineCase):
         status = engine.wait_status(lambda s: [each.get('held') for each in s['replicas']] == [True, True])
         return status['replicas']
 
-    def test_replicas_without_requests_are_held_and_the_next_request_lets_its_replica_go(self):
+    def test_replicas_without_requests_are_held_and_run_on_before_their_next_request(self):
         machine = self.machine()
         engine = self.up_app('--min', '2', '--max', '2')
         engine.wait_status(lambda status: status['ready'] == 2)

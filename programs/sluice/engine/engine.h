@@ -180,7 +180,6 @@ class Engine final : public autoscaler::MachineApi,
     front_.hold_pod(PodId{address.text()}, held);
   }
 
-
   [[nodiscard]] std::optional<Problem> open_door();
   [[nodiscard]] std::optional<Problem> open_api();
   [[nodiscard]] std::optional<Problem> keep_token();

@@ -23,7 +23,7 @@ class HeldReplicas : public ProcessStage {
   }
 };
 
-TEST_F(HeldReplicas, ARequestIsAnnouncedAndLetsTheReplicaRunOn) {
+TEST_F(HeldReplicas, TheReplicaRunsOnBeforeItsNextRequest) {
   serve_by_one();
   EXPECT_TRUE(hold());
   EXPECT_TRUE(replica("app-00001-1").held);

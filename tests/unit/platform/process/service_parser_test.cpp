@@ -268,6 +268,9 @@ TEST(ServiceParser, OurAnnotationsAreChecked) {
             "`sluice.dev/stop-grace`?");
   EXPECT_EQ(verdict(annotated("sluice.dev/hosts: a.b")),
             "f.yaml:8: `sluice.dev/hosts` does not belong here; move it to metadata.annotations");
+  EXPECT_EQ(verdict(annotated("sluice.dev/throttle: never")), "");
+  EXPECT_EQ(verdict(annotated("sluice.dev/throttle: always")),
+            "f.yaml:8: `sluice.dev/throttle` is `always`; write never, or leave it out");
   EXPECT_EQ(verdict(annotated("sluice.dev/stop-grace: soon")),
             "f.yaml:8: `sluice.dev/stop-grace`: `soon` is not a duration; write it like 10s, 500ms "
             "or 1h30m");
