@@ -40,7 +40,8 @@ class Outgoing final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
            std::shared_ptr<Attempt> attempt)
       : calls_(std::move(calls)), state_(std::move(state)), attempt_(std::move(attempt)) {}
 
-  void start(Stub& stub, const std::string& method) {
+  void start(Stub& stub, const std::string& method, bool one_message) {
+    if (one_message) how_.set_last_message();
     stub.PrepareBidiStreamingCall(&context_, method, {}, this);
     AddHold();
     StartCall();
@@ -50,7 +51,7 @@ class Outgoing final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
 
   void write(std::string bytes) override {
     out_ = buffer_of(bytes);
-    StartWrite(&out_);
+    StartWrite(&out_, how_);
   }
 
   void finish(const Ending& ending, End how) override {
@@ -106,6 +107,7 @@ class Outgoing final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
   grpc::ClientContext context_;
   grpc::ByteBuffer in_;
   grpc::ByteBuffer out_;
+  grpc::WriteOptions how_;
 };
 
 // A channel lives for one attempt: the pauses between two are ours, not those that a channel makes.
@@ -215,7 +217,8 @@ void Client::Inside::dial() {
   CHECK(calls->enter(state, 1'000));
   auto call = std::make_unique<Outgoing>(calls, state, attempt);
   state->attach(*call);
-  call.release()->start(*stub, options.method);  // it deletes itself when gRPC is done with it
+  const bool one_message = options.opening.has_value();
+  call.release()->start(*stub, options.method, one_message);  // deletes itself when gRPC is done
   if (options.opening) state->write(*options.opening);
 }
 

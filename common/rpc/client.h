@@ -30,8 +30,8 @@ struct ClientOptions {
   std::string method;      ///< `/package.Service/Method`
   std::string tls_dir{};   ///< with tls.crt, tls.key, ca.crt: mutual TLS 1.3; empty: plaintext
   std::string tls_name{};  ///< the name the server's certificate must carry; empty: the target's
-  /// Sent as soon as a call begins, for a method whose server sends only after it; absent:
-  /// nothing.
+  /// For a method whose client sends one message only: this, as soon as a call begins, and the end
+  /// of messages with it, without which some servers do not answer. Absent: nothing.
   std::optional<std::string> opening{};
   std::uint64_t seed = 0;              ///< of the pauses' scatter; give every client another
   Duration write_limit = kWriteLimit;  ///< tests only set another

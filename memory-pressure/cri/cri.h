@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 // The messages of CRI v1 that the node agent uses (memory-pressure.md 6) as plain structs, for all
 // code that must not include generated headers. memory-pressure/cri/cri_codec.h turns them into
@@ -16,6 +17,9 @@ inline constexpr std::size_t kEntriesMax = 10'000;
 
 /// Most of a container's verbose description that is looked at.
 inline constexpr std::size_t kInfoBytesMax = std::size_t{1} << 20U;
+
+/// Containerd's namespace of the containers that CRI has.
+inline constexpr std::string_view kNamespace = "k8s.io";
 
 using Marks = std::map<std::string, std::string>;  ///< labels, or annotations
 
@@ -81,6 +85,13 @@ struct ContainerStats {
   std::string id;
   std::int64_t sampled_ns = 0;              ///< Unix time by the runtime's clock
   std::optional<std::int64_t> working_set;  ///< bytes; absent: not measured yet
+};
+
+/// That the program of a container, or of a pod's sandbox, has started or ended, or that containerd
+/// has forgotten it.
+struct TaskEvent {
+  std::string id;
+  std::int32_t started = 0;  ///< its process, if it has just started; else 0
 };
 
 /// New CPU bandwidth for a container.

@@ -9,6 +9,8 @@ namespace {
 
 namespace wire = runtime::v1;
 
+constexpr std::string_view kStart = "/tasks/start";
+
 template <class Message>
 Result<Message> parse(std::string_view bytes) {
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -99,6 +101,13 @@ std::string task_request(const std::string& id) {
   return request.SerializeAsString();
 }
 
+std::string subscribe_request() {
+  wire::SubscribeRequest request;
+  request.add_filters("namespace==\"" + std::string{kNamespace} +
+                      "\",topic~=\"^/tasks/(start|exit|delete)$\"");
+  return request.SerializeAsString();
+}
+
 std::string stop_request(const std::string& id, std::int64_t grace_seconds) {
   wire::StopContainerRequest request;
   request.set_container_id(id);
@@ -182,6 +191,22 @@ Result<bool> read_is_paused(std::string_view bytes) {
   if (!message) return message.error();
   const std::int32_t status = message->process().status();
   return status == kPaused || status == kPausing;
+}
+
+std::optional<TaskEvent> read_task_event(std::string_view bytes) {
+  const auto envelope = parse<wire::Envelope>(bytes);
+  if (!envelope || envelope->namespace_() != kNamespace) return std::nullopt;
+  if (envelope->topic() == kStart) {
+    const auto start = parse<wire::TaskStart>(envelope->event().value());
+    if (!start || start->container_id().empty()) return std::nullopt;
+    return TaskEvent{.id = start->container_id(),
+                     .started = static_cast<std::int32_t>(start->pid())};
+  }
+  // A command is a task with an id of its own; a removal has none.
+  const auto end = parse<wire::TaskExit>(envelope->event().value());
+  if (!end || end->container_id().empty()) return std::nullopt;
+  if (!end->id().empty() && end->id() != end->container_id()) return std::nullopt;
+  return TaskEvent{.id = end->container_id()};
 }
 
 Result<std::vector<ContainerStats>> read_stats(std::string_view bytes) {

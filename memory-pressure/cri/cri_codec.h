@@ -3,6 +3,7 @@
 #include "common/base/result.h"
 
 #include "memory-pressure/cri/cri.h"
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@ namespace sluice::cri {
 
 /// `/runtime.v1.RuntimeService/<Method>` is what common/rpc calls.
 inline constexpr std::string_view kService = "/runtime.v1.RuntimeService/";
+
+/// Containerd's own stream of events.
+inline constexpr std::string_view kSubscribe = "/containerd.services.events.v1.Events/Subscribe";
 
 // Requests.
 
@@ -34,6 +38,9 @@ inline constexpr std::string_view kService = "/runtime.v1.RuntimeService/";
 /// To containerd's own service of tasks.
 [[nodiscard]] std::string task_request(const std::string& id);
 
+/// For kSubscribe: starts, ends and removals in kNamespace.
+[[nodiscard]] std::string subscribe_request();
+
 /// `grace_seconds`: 0 = kill at once.
 [[nodiscard]] std::string stop_request(const std::string& id, std::int64_t grace_seconds);
 
@@ -46,5 +53,8 @@ inline constexpr std::string_view kService = "/runtime.v1.RuntimeService/";
 [[nodiscard]] Result<ContainerStatus> read_status(std::string_view bytes);
 [[nodiscard]] Result<std::vector<ContainerStats>> read_stats(std::string_view bytes);
 [[nodiscard]] Result<bool> read_is_paused(std::string_view bytes);
+
+/// Absent also for events of another namespace, and of a command that was run in a container.
+[[nodiscard]] std::optional<TaskEvent> read_task_event(std::string_view bytes);
 
 }  // namespace sluice::cri

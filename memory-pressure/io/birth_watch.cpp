@@ -157,16 +157,37 @@ void BirthWatch::found(const Watched& where, const std::string& name) {
     if (wanted && where.depth < kDepthMax) watch(group, where.depth + 1);
     return;
   }
-  if (embryos_.contains(id)) return;
+  if (Embryo* const embryo = new_embryo(id)) {
+    embryo->group = group;
+    embryo->old = arriving_;
+    embryo->looked = embryo->found;
+    if (expected_ && !arriving_) expected_(id);
+  }
+}
+
+// Absent: it is one already, or there are too many.
+BirthWatch::Embryo* BirthWatch::new_embryo(const std::string& id) {
+  if (embryos_.contains(id)) return nullptr;
   if (embryos_.size() >= options_.embryos_max) {
-    return say_full("containers about to start", options_.embryos_max);
+    say_full("containers about to start", options_.embryos_max);
+    return nullptr;
   }
   Embryo& embryo = embryos_[id];
-  embryo.group = group;
-  embryo.old = arriving_;
-  embryo.found = embryo.looked = clock_.now();
+  embryo.found = clock_.now();
   look_later();
-  if (expected_ && !arriving_) expected_(id);
+  return &embryo;
+}
+
+void BirthWatch::started(const std::string& id, pid_t pid) {
+  if (!born_) return;
+  if (Embryo* const embryo = new_embryo(id)) {
+    embryo->pid = pid;
+    embryo->name = name_of(pid);
+  }
+}
+
+KernelFile BirthWatch::name_of(pid_t pid) const {
+  return KernelFile{options_.root + "/proc/" + std::to_string(pid) + "/comm"};
 }
 
 void BirthWatch::gone(const Watched& where, const std::string& name) {
@@ -276,6 +297,7 @@ BirthWatch::Stage BirthWatch::stage(Embryo& embryo) {
     const auto name = embryo.name.read(buffer_);
     if (name && !name->empty()) return is_runtimes(*name) ? Stage::before : Stage::begun;
   }
+  if (embryo.group.empty()) return Stage::over;
   const bool had_processes = std::exchange(embryo.pid, 0) != 0;
   // Opened each time: v1 may show an open one the list of a second ago.
   KernelFile file{mount_.directory(embryo.group) + "/cgroup.procs"};
@@ -283,7 +305,7 @@ BirthWatch::Stage BirthWatch::stage(Embryo& embryo) {
   if (!processes) return Stage::over;
   embryo.pid = last_process(*processes);
   if (embryo.pid == 0) return had_processes ? Stage::over : Stage::before;
-  embryo.name = KernelFile{options_.root + "/proc/" + std::to_string(embryo.pid) + "/comm"};
+  embryo.name = name_of(embryo.pid);
   const auto name = embryo.name.read(buffer_);
   return !name || is_runtimes(*name) ? Stage::before : Stage::begun;
 }

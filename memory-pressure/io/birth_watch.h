@@ -27,9 +27,9 @@ namespace sluice::node_agent {
 struct Birth {
   std::string id;
   pid_t pid = 0;
-  std::string group;  ///< its path in the hierarchy that accounts memory
+  std::string group;  ///< its path in the hierarchy that accounts memory; empty: not known
   TimePoint seen;     ///< when the program was seen
-  TimePoint after;    ///< it had not begun by then
+  TimePoint after;    ///< it had not begun by then; the epoch: not known
 };
 
 /// What was seen so far, for metrics.
@@ -41,7 +41,8 @@ struct BirthCounts {
 
 /// Sees containers begin, without the runtime: inotify reports new control groups, and the
 /// processes in one are looked at until they are the runtime's no longer. A group that ends before
-/// has had no program. Used on the io thread.
+/// has had no program. What inotify does not report may come from the runtime (started()). Used on
+/// the io thread.
 class BirthWatch {
  public:
   struct Options {
@@ -79,6 +80,10 @@ class BirthWatch {
   /// if it is in there.
   void cover_siblings(const std::string& container);
 
+  /// The runtime reports that the program of `id` begins in the process `pid`: it is looked at like
+  /// one in a new group. Only for one of which no birth was reported, or it is reported again.
+  void started(const std::string& id, pid_t pid);
+
   void stop();
 
   /// For metrics.
@@ -93,7 +98,7 @@ class BirthWatch {
   };
 
   struct Embryo {
-    std::string group;
+    std::string group;   // empty: known by its process
     bool old = false;    // it was there before us: perhaps with its program
     pid_t pid = 0;       // the newest of its processes; 0: none yet
     KernelFile name;     // of that process
@@ -107,6 +112,8 @@ class BirthWatch {
   void scan(const Watched& where);
   void found(const Watched& where, const std::string& name);
   void gone(const Watched& where, const std::string& name);
+  [[nodiscard]] Embryo* new_embryo(const std::string& id);
+  [[nodiscard]] KernelFile name_of(pid_t pid) const;
   void forget(int descriptor);
   void wait();
   void read_events();

@@ -64,7 +64,7 @@ Duration ContainerWatch::interval(std::size_t count, bool hurry) {
 void ContainerWatch::born(const std::vector<Birth>& births) {
   bool news = false;
   for (const Birth& birth : births) {
-    if (known_.contains(birth.id) || sandboxes_.contains(birth.id)) continue;
+    if (knows(birth.id)) continue;
     const auto paths = paths_of(birth);
     if (!paths || paths->memory.find(birth.id) == std::string::npos) continue;  // over already
     Known& known = known_[birth.id];
@@ -85,7 +85,7 @@ std::optional<CgroupPaths> ContainerWatch::paths_of(const Birth& birth) const {
   const auto has = [&birth](const CgroupMount& mount) {
     return ::access(mount.directory(birth.group).c_str(), F_OK) == 0;
   };
-  if (has(mounts_.memory) && has(mounts_.cpu) && has(mounts_.freezer)) {
+  if (!birth.group.empty() && has(mounts_.memory) && has(mounts_.cpu) && has(mounts_.freezer)) {
     return CgroupPaths{
         .memory = birth.group, .cpu = birth.group, .freezer = birth.group, .unified = birth.group};
   }

@@ -47,6 +47,11 @@ class ContainerWatch final : public ContainerView {
   /// on: with what its control group says at once, described when the runtime has answered.
   void born(const std::vector<Birth>& births);
 
+  /// A running container, or a pod's sandbox, of this name has been seen.
+  [[nodiscard]] bool knows(const std::string& id) const {
+    return known_.contains(id) || sandboxes_.contains(id);
+  }
+
   /// `placed` gets the control group of each container that the runtime lists, once.
   void on_placed(std::function<void(const std::string& group)> placed) {
     placed_ = std::move(placed);

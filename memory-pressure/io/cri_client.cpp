@@ -166,8 +166,9 @@ void CriClient::try_socket(std::size_t index, std::shared_ptr<RuntimeProblem> fi
       continue;
     }
     trying_ = std::make_unique<rpc::UnaryClient>(
-        io_, rpc::UnaryOptions{.target = std::string{kUnix} + path,
-                               .metadata = {{"containerd-namespace", "k8s.io"}}});
+        io_,
+        rpc::UnaryOptions{.target = std::string{kUnix} + path,
+                          .metadata = {{"containerd-namespace", std::string{cri::kNamespace}}}});
     trying_->call(std::string{cri::kService} + "Version", cri::version_request(), options_.deadline,
                   [this, index, first, done, path](const rpc::UnaryReply& reply) mutable {
                     const auto version = read_reply(reply, cri::read_version);

@@ -102,7 +102,13 @@ App::App(Config config, Belongings belongings, MakePolicy make_policy)
                             .make_policy = std::move(make_policy)},
              .lease = acts() ? config_.lease : Duration{}}},
       stalls_{io_, [this] { loop_.wake(); }},
-      events_{io_, log_, [this] { watch_.look([this](bool) { loop_.wake(); }); }},
+      events_{io_,
+              log_,
+              {.news = [this] { watch_.look([this](bool) { loop_.wake(); }); },
+               .started =
+                   [this](const std::string& id, pid_t pid) {
+                     if (!watch_.knows(id)) births_.started(id, pid);
+                   }}},
       reports_{io_,
                time_,
                log_,
@@ -204,8 +210,10 @@ void App::watch_births() {
   const bool told = births_.start([this](const std::vector<Birth>& births) {
     for (const Birth& each : births) {
       const auto late = std::chrono::ceil<std::chrono::milliseconds>(each.seen - each.after);
-      log_.write(log::Severity::info, "container began",
-                 {{"id", each.id}, {"late_ms_max", std::to_string(late.count())}});
+      const bool known = each.after != TimePoint{};
+      log_.write(
+          log::Severity::info, "container began",
+          {{"id", each.id}, {"late_ms_max", known ? std::to_string(late.count()) : "unknown"}});
     }
     watch_.born(births);
   });

@@ -12,10 +12,11 @@ struct UnaryAnswer {
   int code = 0;
   std::string text;
   std::string bytes;
-  bool never = false;  ///< no answer until the client gives up
+  bool never = false;  ///< none, but what send() gives, until the client gives up
 };
 
-/// A gRPC server of unary calls as bytes, with gRPC's own threads.
+/// A gRPC server of unary calls as bytes, with gRPC's own threads. Like those that are made by its
+/// rules it answers a call when the client's one message is there and no other can follow.
 class UnaryServer {
  public:
   /// `answer` is asked on a thread of gRPC's, one call at a time.
@@ -26,6 +27,9 @@ class UnaryServer {
   ~UnaryServer();
   UnaryServer(const UnaryServer&) = delete;
   UnaryServer& operator=(const UnaryServer&) = delete;
+
+  /// Sends a message to each call of this method that is never answered.
+  void send(const std::string& method, const std::string& bytes);
 
   /// Where it is reached.
   [[nodiscard]] const std::string& target() const { return target_; }

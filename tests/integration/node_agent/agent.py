@@ -50,6 +50,10 @@ class Agent(Program):
         """Containers that ended with 137 by `oom`, `sacrificed` or `other`."""
         return self.metric('node_agent_containers_killed_total', f'cause="{cause}"')
 
+    def log(self):
+        """What it has logged, a list of events."""
+        return [json.loads(line) for line in self.errors().splitlines() if line.startswith('{')]
+
     def verb(self, *words):
         """Another invocation over the same state: ('status',) or ('--restore',)."""
         return run(self.binary, '--state-dir', self.state, *words)

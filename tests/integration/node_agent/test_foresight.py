@@ -29,12 +29,14 @@ class HoldCase(AgentCase):
     def agent(self, **given):
         return super().agent(**{'policy': 'foresight', 'sample': '50ms', 'lease': f'{LEASE_SECONDS}s', **given})
 
-    def job_pod(self, name='job'):
-        return self.pod(name, labels=JOB)
+    def job_pod(self, name='job', **more):
+        return self.pod(name, labels=JOB, **more)
 
     def jobs(self, count, arguments, memory=LIMIT):
         pod = self.job_pod()
-        made = [pod.create(f'job-{number}', arguments, memory=memory) for number in range(count)]
+        return self.start([pod.create(f'job-{number}', arguments, memory=memory) for number in range(count)])
+
+    def start(self, made):
         starts = [threading.Thread(target=one.start) for one in made]
         for one in starts:
             one.start()
@@ -130,6 +132,27 @@ class Births(HoldCase):
 
         eventually(lambda: 'more control groups came' in agent.errors(), 'it says that events were lost')
         eventually(lambda: all(f'"id":"{one.id}"' in agent.errors() for one in jobs), 'it has seen all begin')
+
+    def test_births_out_of_the_kernels_sight_are_held_by_the_runtimes_event(self):
+        pods = [self.job_pod(parent=self.unwatched(number)) for number in range(8)]
+        jobs = [pod.create('job', GROWER, memory=LIMIT) for pod in pods]
+        agent = self.agent()
+        eventually(lambda: agent.metric('node_agent_births_watched') > 1, 'it watches the node')
+
+        self.start(jobs)
+
+        held = self.held(jobs, 4)
+        self.assertLess(max(one.group.memory_usage() for one in held), HELD_MIB * MIB)
+        began = {one['id'] for one in agent.log() if one['message'] == 'container began'}
+        self.assertLessEqual({one.id for one in jobs}, began)
+        self.assertEqual(self.node.kernel_kills(), 0)
+
+    def unwatched(self, number):
+        """A group for a pod, deeper than the agent watches before it has seen a container there."""
+        group = self.node
+        for level in range(4):
+            group = group.child(f'deep-{number}-{level}')
+        return group
 
     def test_an_agent_that_is_started_on_a_full_node_ends_none(self):
         jobs = self.jobs(4, GROWER)

@@ -57,6 +57,63 @@ TEST(CriCodec, AStatusIsReadWithItsDescription) {
   EXPECT_EQ(status->info, "{}");
 }
 
+// As containerd sends it.
+std::string event(const std::string& topic, const std::string& value,
+                  const std::string& space = "k8s.io") {
+  wire::Envelope envelope;
+  envelope.set_namespace_(space);
+  envelope.set_topic(topic);
+  envelope.mutable_event()->set_value(value);
+  return envelope.SerializeAsString();
+}
+
+std::string end_of(const std::string& container, const std::string& task) {
+  wire::TaskExit end;
+  end.set_container_id(container);
+  end.set_id(task);
+  return end.SerializeAsString();
+}
+
+TEST(CriCodec, StartsEndsAndRemovalsOfCrisNamespaceAreSubscribedTo) {
+  wire::SubscribeRequest sent;
+
+  ASSERT_TRUE(sent.ParseFromString(subscribe_request()));
+
+  ASSERT_EQ(sent.filters_size(), 1);
+  EXPECT_EQ(sent.filters(0), R"(namespace=="k8s.io",topic~="^/tasks/(start|exit|delete)$")");
+}
+
+TEST(CriCodec, AStartIsReadWithItsProcess) {
+  wire::TaskStart start;
+  start.set_container_id("c");
+  start.set_pid(41);
+
+  const auto read = read_task_event(event("/tasks/start", start.SerializeAsString()));
+
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->id, "c");
+  EXPECT_EQ(read->started, 41);
+  EXPECT_FALSE(read_task_event(event("/tasks/start", start.SerializeAsString(), "moby")));
+}
+
+TEST(CriCodec, TheEndOfACommandInAContainerIsNotItsEnd) {
+  const auto exit = read_task_event(event("/tasks/exit", end_of("c", "c")));
+  const auto removal = read_task_event(event("/tasks/delete", end_of("c", "")));
+
+  ASSERT_TRUE(exit.has_value() && removal.has_value());
+  EXPECT_EQ(exit->id, "c");
+  EXPECT_EQ(exit->started, 0);
+  EXPECT_EQ(removal->id, "c");
+  EXPECT_FALSE(read_task_event(event("/tasks/exit", end_of("c", "probe"))));
+}
+
+TEST(CriCodec, WhatIsNoEventIsNone) {
+  EXPECT_FALSE(read_task_event("no envelope"));
+  EXPECT_FALSE(read_task_event(event("/tasks/start", "no task")));
+  EXPECT_FALSE(read_task_event(event("/tasks/start", "")));
+  EXPECT_FALSE(read_task_event(event("/tasks/exit", "")));
+}
+
 TEST(CriCodec, AnOlderRuntimeReportsNoResources) {
   EXPECT_FALSE(read_status(wire::ContainerStatusResponse{}.SerializeAsString())->resources);
 }

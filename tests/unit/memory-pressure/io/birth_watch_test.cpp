@@ -270,6 +270,62 @@ TEST_P(Births, DirectoriesAndEmbryosHaveALimit) {
   EXPECT_EQ(watch->counts().groups, 2U);
 }
 
+TEST_P(Births, AStartReportedByTheRuntimeIsFollowedByItsProcess) {
+  start();
+  name(41, "runc:[2:INIT]");
+  watch->started(id_of(1), 41);
+  EXPECT_EQ(watch->counts().embryos, 1U);
+  name(42, "job");
+  watch->started(id_of(2), 42);
+  ASSERT_TRUE(until_born(1));
+  EXPECT_EQ(born, std::vector<std::string>{id_of(2)}) << "the other is the runtime's yet";
+  EXPECT_EQ(last.pid, 42);
+  EXPECT_EQ(last.group, "");
+  EXPECT_EQ(last.after, TimePoint{});
+
+  name(41, "job");
+
+  EXPECT_TRUE(until_born(2));
+  EXPECT_GT(last.after, TimePoint{});
+}
+
+TEST_P(Births, AStartIsOverWithItsProcess) {
+  start();
+  put_processes("/", "1\n");
+  name(1, "init");
+
+  watch->started(id_of(1), 41);
+
+  EXPECT_TRUE(until([&] { return watch->counts().embryos == 0; }));
+  EXPECT_TRUE(born.empty());
+}
+
+TEST_P(Births, AStartOfAContainerThatTheKernelHasReportedIsNoSecondBirth) {
+  start();
+  const std::string group = "/kubepods/pod1/" + id_of(1);
+  begin(group, 41);
+  ASSERT_TRUE(until([&] { return watch->counts().embryos == 1; }));
+
+  watch->started(id_of(1), 41);
+  name(41, "job");
+
+  ASSERT_TRUE(until_born(1));
+  EXPECT_EQ(last.group, group);
+  EXPECT_EQ(watch->counts().embryos, 0U);
+}
+
+TEST_P(Births, StartsCountAsEmbryosOnceTheWatchHasStarted) {
+  BirthWatch idle{io, clock, log, find_cgroup_mounts(tree.root()).memory, {.root = tree.root()}};
+  idle.started(id_of(1), 41);
+  EXPECT_EQ(idle.counts().embryos, 0U);
+  start({.embryos_max = 1});
+
+  watch->started(id_of(1), 41);
+  watch->started(id_of(2), 42);
+
+  EXPECT_EQ(watch->counts().embryos, 1U);
+}
+
 TEST_P(Births, WithoutAHierarchyThereIsNothingToWatch) {
   BirthWatch blind{io, clock, log, {}, {}};
 

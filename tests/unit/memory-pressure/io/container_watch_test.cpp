@@ -268,6 +268,16 @@ TEST_F(Watch, OneThatIsKnownOrOverIsNoNewborn) {
   EXPECT_FALSE(find("c1")->born.has_value());
 }
 
+TEST_F(Watch, ANewbornOfWhichOnlyTheProcessIsKnownIsFoundInItsGroup) {
+  runtime.run("c1", {.pid = 41, .created = true}, {.used_mib = 2});
+  EXPECT_FALSE(watch.knows("c1"));
+
+  watch.born({{.id = "c1", .pid = 41, .group = {}, .seen = clock.now(), .after = {}}});
+
+  EXPECT_TRUE(watch.knows("c1"));
+  EXPECT_EQ(find("c1")->cgroup, FakeRuntime::group("c1"));
+}
+
 TEST_F(Watch, AHoldIsAWriteToItsFreezerAndIsSeenAtOnce) {
   runtime.run("c1", {.pid = 41}, {.used_mib = 2});
   ASSERT_TRUE(look());
