@@ -4,7 +4,6 @@
 #include "tests/unit/common/rpc/rpc_stage.h"
 
 #include <boost/asio/post.hpp>
-
 #include <gtest/gtest.h>
 
 #include <cri/cri.pb.h>
