@@ -238,6 +238,12 @@ class Verdict(unittest.TestCase):
         self.assertEqual([row.split()[0] for row in rows], list(POLICIES))
         self.assertTrue(all('2 runs' in row for row in rows))
 
+    def test_births_are_judged_over_all_runs(self):
+        text = self.printed(run('off'), run('foresight', births_held_ms=[1.0] * 98 + [20.0], births_held_mib=[4.9, 5.1]),
+                            run('foresight', seed=2, births_held_ms=[30.0]))
+        self.assertRegex(text, r'held within 20 ms of exec +99\.0 % of 100 +99 % +ok')
+        self.assertRegex(text, r'held below 5 MiB +50\.0 % of 2 +99 % +short')
+
     def test_workloads_and_kinds_of_starts_are_judged_apart(self):
         text = self.printed(run('off'), run('off', starts='ours'), run('off', workload='faithful'))
         for heading in ('harsh workload, starts theirs', 'harsh workload, starts ours', 'faithful workload, starts theirs'):
@@ -274,12 +280,12 @@ class Births(unittest.TestCase):
         one = 'a' * 64
         events = [self.event('freeze', one, 1), self.event('thaw', one, 5), self.event('freeze', one, 6),
                   self.event('freeze', 'b' * 64, 1), self.event('thaw', 'b' * 64, 1.5), self.event('freeze', 'b' * 64, 2)]
-        samples = {one: [(noon + at, held) for at, held in ((1.1, 1000), (4.1, 1600), (6.1, 90_000), (9.2, 90_000))],
+        samples = {one: [(noon + at, held) for at, held in ((1.1, 9000), (1.7, 1000), (4.7, 1600), (6.1, 90_000), (9.2, 90_000))],
                    'b' * 64: [(noon + 2.5, 8000)]}
         in_holds = births.memory_in_holds(samples, events)
 
         self.assertAlmostEqual(births.rate_max(in_holds), 200, places=2)
-        self.assertEqual(births.bytes_at_birth([one, 'b' * 64], in_holds), [1000])
+        self.assertEqual(births.bytes_at_birth([one, 'b' * 64], in_holds), [9000])
 
     def test_without_a_long_hold_no_rate_is_claimed(self):
         self.assertIsNone(births.rate_max(births.memory_in_holds({'a' * 64: [(1.0, 5)]}, [])))

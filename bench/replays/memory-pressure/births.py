@@ -6,7 +6,9 @@ from verdict import quantile
 
 ID_SHOWN = 12             # of a container's id, where the agent's log has not all of it
 AT_BIRTH = ('at its birth', 'not described yet')   # how the reasons of such holds begin
-MOVED_OVER_SECONDS = 3    # the kernel charges in batches of some 100 KiB: in a shorter hold they would look like growth
+# The kernel charges in batches of some 100 KiB, and gives back what was charged ahead soon after a hold begins: in a
+# shorter hold, and before that, they would look like growth.
+MOVED_OVER_SECONDS, SETTLES_SECONDS = 3, 0.5
 
 
 def is_done(event, message):
@@ -80,7 +82,8 @@ def bytes_at_birth(held, in_holds):
 
 def rate_max(in_holds):
     """Bytes per second by which memory moved at most, up or down, in one hold; None: none was long enough."""
+    settled = ([sample for sample in taken if sample[0] >= taken[0][0] + SETTLES_SECONDS]
+               for each in in_holds.values() for taken in each)
     rates = [abs(taken[-1][1] - taken[0][1]) / (taken[-1][0] - taken[0][0])
-             for each in in_holds.values() for taken in each
-             if taken and taken[-1][0] - taken[0][0] >= MOVED_OVER_SECONDS]
+             for taken in settled if taken and taken[-1][0] - taken[0][0] >= MOVED_OVER_SECONDS]
     return max(rates, default=None)

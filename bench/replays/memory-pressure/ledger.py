@@ -26,6 +26,8 @@ class Run:
     births_seen_ms_p99: float | None = None     # from a program's begin to the agent's sight; None: no births seen
     births_held_ms_p99: float | None = None     # and to the hold, of those that were held at birth
     births_held_mib_p99: float | None = None    # what those held then
+    births_held_ms: list = dataclasses.field(default_factory=list)    # of each
+    births_held_mib: list = dataclasses.field(default_factory=list)
     held_mib_per_s_max: float | None = None     # by how much a frozen container's memory moved
     other_cores: float = 0                      # what the rest of the machine used meanwhile
     marked: bool = False                        # of a round in which that was too much

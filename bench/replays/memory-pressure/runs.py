@@ -79,9 +79,11 @@ def add_births(run, begun, events, samples):
     held = births.held_at_birth(begun, events)
     run.freezes = sum(births.is_done(event, 'freeze') for event in events)
     run.births_seen_ms_p99 = births.p99(births.seen(begun, events).values(), 1000)
-    run.births_held_ms_p99 = births.p99(held.values(), 1000)
     in_holds = births.memory_in_holds(samples, events)
-    run.births_held_mib_p99 = births.p99(births.bytes_at_birth(held, in_holds), 1 / MIB)
+    run.births_held_ms = [round(delay * 1000, 2) for delay in held.values()]
+    run.births_held_mib = [round(each / MIB, 2) for each in births.bytes_at_birth(held, in_holds)]
+    run.births_held_ms_p99 = births.p99(run.births_held_ms)
+    run.births_held_mib_p99 = births.p99(run.births_held_mib)
     rate = births.rate_max(in_holds)
     run.held_mib_per_s_max = None if rate is None else round(rate / MIB, 3)
 
