@@ -91,9 +91,10 @@ class MemoryPressureTest : public testing::Test {
     std::ofstream{file} << text;
   }
 
-  /// 64 MiB, of which so many kB are available.
-  static std::string meminfo(int available) {
-    return "MemTotal: 65536 kB\nMemAvailable: " + std::to_string(available) +
+  /// A machine of so many kB, 64 MiB, of which so many are available.
+  static std::string meminfo(int available, int total = 65'536) {
+    return "MemTotal: " + std::to_string(total) +
+           " kB\nMemAvailable: " + std::to_string(available) +
            " kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n";
   }
 
@@ -171,12 +172,14 @@ TEST_F(MemoryPressureTest, HoldsAReplicaOnlyASecondAfterItsLastRequest) {
 }
 
 TEST_F(MemoryPressureTest, ReportsOnceThatNoReplicaCanBeThrottled) {
+  constexpr int kGibibyte = 1'048'576;  // far more than this process takes
+  write(home_.path() / "machine/proc/meminfo", meminfo(800'000, kGibibyte));
   MemoryPressure& pressure = open(nothing_);
   pressure.look();
   EXPECT_TRUE(warnings_.empty());
 
-  for (const int available : {1'500, 40'000, 1'500}) {
-    write(home_.path() / "machine/proc/meminfo", meminfo(available));
+  for (const int available : {24'000, 800'000, 24'000}) {
+    write(home_.path() / "machine/proc/meminfo", meminfo(available, kGibibyte));
     for (int i = 0; i < 3; ++i) pressure.look();
   }
 

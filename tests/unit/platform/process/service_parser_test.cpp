@@ -268,7 +268,7 @@ TEST(ServiceParser, OurAnnotationsAreChecked) {
             "`sluice.dev/stop-grace`?");
   EXPECT_EQ(verdict(annotated("sluice.dev/hosts: a.b")),
             "f.yaml:8: `sluice.dev/hosts` does not belong here; move it to metadata.annotations");
-  EXPECT_EQ(verdict(annotated("sluice.dev/throttle: never")), "");
+  EXPECT_EQ(verdict(annotated("sluice.dev/throttle: never")), "accepted");
   EXPECT_EQ(verdict(annotated("sluice.dev/throttle: always")),
             "f.yaml:8: `sluice.dev/throttle` is `always`; write never, or leave it out");
   EXPECT_EQ(verdict(annotated("sluice.dev/stop-grace: soon")),
