@@ -220,6 +220,7 @@ void FrontGateway::send(net::Exchange& exchange, TimePoint now) {
   state.reached = true;
   state.pod_full = false;
   ++pod.in_flight;
+  ++pod.sent;
   if (pod.held) owner_.on_held_pod(revision.handle, pod.id);
   ++counts_.choices[static_cast<std::size_t>(revision.policy)];
   state.dispatched = now;

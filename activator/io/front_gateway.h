@@ -206,6 +206,9 @@ class FrontGateway final : public net::Gateway, public PodList {
   [[nodiscard]] std::int64_t in_flight(RevisionHandle revision) const;
   [[nodiscard]] std::uint32_t in_flight(RevisionHandle revision, const PodId& pod) const;
 
+  /// Requests of the revision that the pod has been sent since it is known; 0: it is not.
+  [[nodiscard]] std::uint64_t sent(RevisionHandle revision, const PodId& pod) const;
+
   /// Pods that are listed.
   [[nodiscard]] std::size_t pods(RevisionHandle revision) const;
 

@@ -267,6 +267,12 @@ std::size_t FrontGateway::pods(RevisionHandle revision) const {
   return at(revision).throttler.pods();
 }
 
+std::uint64_t FrontGateway::sent(RevisionHandle handle, const PodId& id) const {
+  const Revision& revision = at(handle);
+  const auto found = revision.pods.find(id);
+  return found == revision.pods.end() ? 0 : found->second->sent;
+}
+
 std::uint32_t FrontGateway::in_flight(RevisionHandle handle, const PodId& id) const {
   const Revision& revision = at(handle);
   if (const auto found = revision.pods.find(id); found != revision.pods.end()) {

@@ -21,6 +21,7 @@ struct FrontGateway::Pod {
   net::UpstreamPool pool;
   bool shared;
   std::uint32_t in_flight = 0;
+  std::uint64_t sent = 0;
   bool removed = false;
   bool held = false;
 };

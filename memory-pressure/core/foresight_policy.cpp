@@ -154,34 +154,32 @@ void ForesightPolicy::take_turns(Tick& tick) {
   release(tick, *longest);
 }
 
-// Those that could grow most first; all of them where memory is short: what one without a limit
-// will need is not known.
+// All of them: what one without a limit will need is not known.
 void ForesightPolicy::hold_resting(Tick& tick) {
-  std::stable_sort(tick.resting.begin(), tick.resting.end(),
-                   [](const auto& a, const auto& b) { return a.outlook.need > b.outlook.need; });
-  const bool is_short = tick.above_upper || tick.free < tick.edge;
+  const bool is_short = tick.above_upper || tick.free < tick.edge ||
+                        (tick.above_lower && !fits(tick.forecast, tick.cap));
+  if (!is_short) return;
   for (const auto& [member, outlook] : tick.resting) {
-    if (!is_short && (fits(tick.forecast, tick.cap) || outlook.need == 0)) return;
     if (member->held || tick.now - member->changed < settings_.run_min) continue;
     tick.forecast.move(outlook, true);
     set_held(*member, true, "no request is in flight, and memory is short", tick.now);
   }
 }
 
-// A request lets one go at once; this is for those that none comes for.
+// A request lets one go at once; this is for those that none comes for. One in a tick, the one that
+// could grow least.
 void ForesightPolicy::let_resting_go(Tick& tick) {
   if (!tick.held.empty() || tick.above_lower) return;
-  for (const auto& [member, outlook] : tick.resting) {
-    if (!member->held || tick.now - member->changed < settings_.pause_min) continue;
-    Forecast with = tick.forecast;
-    with.move(outlook, false);
-    const auto need = static_cast<double>(outlook.need);
-    const bool room = static_cast<double>(with.room) <= tick.free ||
-                      tick.free > tick.edge + kEdgeShare * tick.cap + std::min(need, tick.edge);
-    if (!room || !fits(with, tick.cap)) return;
-    tick.forecast = with;
-    set_held(*member, false, "", tick.now);
+  const Runner* next = nullptr;
+  for (const Runner& each : tick.resting) {
+    const bool due = each.member->held && tick.now - each.member->changed >= settings_.pause_min;
+    if (due && (next == nullptr || each.outlook.need < next->outlook.need)) next = &each;
   }
+  if (next == nullptr) return;
+  const double need = std::min(static_cast<double>(next->outlook.need), tick.edge);
+  if (tick.free <= tick.edge + kEdgeShare * tick.cap + need) return;
+  tick.forecast.move(next->outlook, false);
+  set_held(*next->member, false, "", tick.now);
 }
 
 // The youngest first: at its birth it holds next to nothing.
@@ -354,7 +352,8 @@ void ForesightPolicy::conclude(const Tick& tick, const NodeMemory& memory,
   const bool fit = fits(tick.forecast, tick.cap);
   const bool holds = !tick.held.empty();
   if (memory.is_above(settings_.critical)) decision.pressure = Pressure::critical;
-  if ((!fit || holds) && decision.pressure == Pressure::ok) decision.pressure = Pressure::high;
+  const bool displaces = !fit && !tick.running.empty();
+  if ((displaces || holds) && decision.pressure == Pressure::ok) decision.pressure = Pressure::high;
   decision.retire_idle = decision.pressure != Pressure::ok;
   const bool may_run_out =
       static_cast<double>(tick.forecast.room) > tick.free && tick.free <= kNearShare * tick.cap;
@@ -365,7 +364,10 @@ void ForesightPolicy::conclude(const Tick& tick, const NodeMemory& memory,
         std::max<std::int64_t>(0, static_cast<std::int64_t>(member.growth.slope()));
   }
   decision.why = in_words(tick);
-  decision.empty = decision.empty && tick.running.empty() && tick.resting.empty() && !holds;
+  const auto& all = members_.all();
+  const bool serves = std::any_of(all.begin(), all.end(),
+                                  [](const auto& entry) { return entry.second.seen.marks.serves; });
+  decision.empty = decision.empty && tick.running.empty() && !holds && !serves;
   admit(tick, decision);
   if (decision.empty) decision.admit_bytes = std::max(decision.room_bytes, memory.capacity);
 }

@@ -81,8 +81,7 @@ struct Container {
   std::int64_t pod_quota_us = -1;  ///< of the parent cgroup, at the same period; -1: no limit
   std::optional<bool> ready;       ///< absent: unknown
 
-  /// It serves, has no request in flight, and would be let go before the next one reaches it: to
-  /// hold it costs nothing.
+  /// It serves, has had no request for a while, and is let go before the next one reaches it.
   bool rests = false;
 };
 

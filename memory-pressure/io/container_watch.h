@@ -99,6 +99,11 @@ class ContainerWatch final : public ContainerView {
     Container seen;
   };
 
+  struct Unborn {
+    TimePoint since;                           // its group was seen
+    std::optional<cri::ContainerStatus> told;  // absent: not answered yet
+  };
+
   using Listed = std::vector<cri::Container>;
 
   void describe_newborn(const std::string& id);
@@ -137,12 +142,6 @@ class ContainerWatch final : public ContainerView {
   std::function<void()> born_;
   std::function<void(const std::string& group)> placed_;
   std::map<std::string, Known> known_;
-
-  struct Unborn {
-    TimePoint since;                           // its group was seen
-    std::optional<cri::ContainerStatus> told;  // absent: not answered yet
-  };
-
   std::map<std::string, Unborn> unborn_;
   std::map<std::string, cri::Sandbox> sandboxes_;
   std::optional<TimePoint> sandboxes_at_;

@@ -133,9 +133,10 @@ std::vector<ReplicaSeen> MemoryPressure::gather(TimePoint now) {
     const ServiceSpec& spec = tenant->spec();
     for (TenantReplica& replica : tenant->replicas()) {
       const auto before = subjects_.find(replica.id);
-      const bool busy = replica.busy || !replica.ready || before == subjects_.end();
-      const TimePoint busy_at = busy ? now : before->second.busy_at;
-      subjects[replica.id] = {tenant, replica.pid, busy_at};
+      const bool rests = before != subjects_.end() && replica.ready && !replica.busy &&
+                         replica.sent == before->second.sent;
+      const TimePoint busy_at = rests ? before->second.busy_at : now;
+      subjects[replica.id] = {tenant, replica.pid, busy_at, replica.sent};
       seen.push_back(
           {.id = replica.id,
            .revision = tenant->name(),
@@ -290,7 +291,7 @@ void MemoryPressure::note_pressure(Pressure before) {
   log_.write(now == Pressure::ok ? log::Severity::info : log::Severity::warning, "memory pressure",
              {{"pressure", std::string{name_of(now)}},
               {"admit_mib", std::to_string(rules_->admit_bytes() >> 20)},
-              {"throttled", std::to_string(decision.throttled.size())},
+              {"throttled", std::to_string(rules_->throttled().size())},
               {"why", decision.why}});
   if (now == Pressure::ok || warned_ || cgroups_.can_limit_cpu() || subjects_.empty()) return;
   warned_ = true;

@@ -25,9 +25,10 @@ struct TenantReplica {
   TimePoint started;
   bool ready = false;
   bool leaving = false;
-  bool busy = false;      ///< a request is in flight
-  bool holdable = false;  ///< it may be stopped while it is ready and not busy
-  bool held = false;      ///< by on_held()
+  bool busy = false;       ///< a request is in flight, or waits for a replica
+  std::uint64_t sent = 0;  ///< requests so far; another figure: there was one since
+  bool holdable = false;   ///< it may be stopped while it is ready and not busy
+  bool held = false;       ///< by on_held()
   /// Of one in a container, whose processes and limits are not ours to group and change.
   std::optional<std::int64_t> container_bytes{};
 };
@@ -135,7 +136,8 @@ class MemoryPressure {
   struct Subject {
     MemoryTenant* tenant = nullptr;
     pid_t pid = -1;
-    TimePoint busy_at;  ///< not ready, or a request was in flight
+    TimePoint busy_at;       ///< not ready, or with a request
+    std::uint64_t sent = 0;  ///< as in TenantReplica
   };
 
   [[nodiscard]] std::vector<node_agent::Action> observe();

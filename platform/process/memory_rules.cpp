@@ -66,7 +66,7 @@ Container MemoryRules::container_of(const ReplicaSeen& replica, TimePoint now) c
   container.image = replica.revision;
   container.started = replica.started;
   container.qos = class_of(replica);
-  container.marks.serves = true;
+  container.marks.serves = !replica.leaving;
   container.marks.never = replica.leaving || replica.never;
   container.memory_limit = replica.memory_limit;
   if (replica.memory_limit == 0) container.claim = claim_of(replica.revision, 0);

@@ -22,7 +22,7 @@ struct ReplicaSeen {
   bool leaving = false;                       ///< drains or stops: it is not to be slowed down
   bool never = false;                         ///< by its spec: neither slowed down nor held
   bool holdable = false;                      ///< no probe asks it: it may be held while it rests
-  bool rests = false;                         ///< it is ready, and no request is in flight
+  bool rests = false;                         ///< ready, and for a while without a request
   bool held = false;                          ///< its processes are stopped
   bool limited_cpu = false;                   ///< by its own spec
   std::int64_t memory_limit = 0;              ///< bytes; 0: none

@@ -35,6 +35,10 @@ class RequestsNow {
   /// Sent to the pod and not answered.
   [[nodiscard]] virtual std::int64_t on_pod(const RevisionId& revision, const PodId& pod) const = 0;
 
+  /// All that have been sent to the pod. May fall when a revision no longer has it.
+  [[nodiscard]] virtual std::uint64_t sent_to(const RevisionId& revision,
+                                              const PodId& pod) const = 0;
+
   /// Held for want of a pod.
   [[nodiscard]] virtual std::int64_t waiting(const RevisionId& revision) const = 0;
 
@@ -290,6 +294,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] StartAnswer ask_for_room(const std::string& replica);
   [[nodiscard]] bool start_one();
   void start_refused(const std::string& replica, const Problem& problem);
+  [[nodiscard]] bool has_request(const Instance& instance) const;
+  [[nodiscard]] bool is_holdable(const Instance& instance) const;
   void set_held(Instance& instance, bool held);
   [[nodiscard]] Instance* at(const std::string& address) const;
   void leave(Instance& instance, Duration longest, const std::string& why);

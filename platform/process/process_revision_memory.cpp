@@ -38,8 +38,9 @@ std::vector<TenantReplica> ProcessRevision::replicas() const {
                     .started = replica.times().executed.value_or(means_.loop.now()),
                     .ready = instance->ready_at.has_value(),
                     .leaving = instance->leaving || stopped_,
-                    .busy = means_.requests.on_pod(id(), {replica.id()}) > 0,
-                    .holdable = spec().image.empty() && !spec().liveness && !instance->throttled,
+                    .busy = has_request(*instance),
+                    .sent = means_.requests.sent_to(id(), {replica.id()}),
+                    .holdable = is_holdable(*instance),
                     .held = instance->held});
     if (!spec().image.empty()) list.back().container_bytes = replica.memory_bytes();
   }
@@ -137,6 +138,19 @@ void ProcessRevision::on_throttled(const std::string& replica, bool throttled,
   owner_.on_changed(*this);
 }
 
+// One that waits may be for a replica that the front door has unlisted.
+bool ProcessRevision::has_request(const Instance& instance) const {
+  return means_.requests.on_pod(id(), {instance.replica->id()}) > 0 ||
+         means_.requests.waiting(id()) > 0;
+}
+
+// A probe would fail, and who knows its port may ask it without us. A connection of HTTP/2 may end
+// while a request is on its way into it.
+bool ProcessRevision::is_holdable(const Instance& instance) const {
+  const ServiceSpec& its = spec();
+  return its.image.empty() && !its.liveness && !its.fixed_port && !its.h2c && !instance.throttled;
+}
+
 bool ProcessRevision::held(const PodId& pod) const {
   const Instance* const found = find(pod.name);
   return found != nullptr && found->held;
@@ -145,8 +159,7 @@ bool ProcessRevision::held(const PodId& pod) const {
 bool ProcessRevision::on_held(const std::string& replica, bool held) {
   Instance* const instance = find(replica);
   if (instance == nullptr) return !held;
-  const bool idle =
-      instance->lives() && instance->ready_at && means_.requests.on_pod(id(), {replica}) == 0;
+  const bool idle = instance->lives() && instance->ready_at && !has_request(*instance);
   if (held && !idle) return false;
   set_held(*instance, held);
   return true;

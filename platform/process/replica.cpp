@@ -457,7 +457,9 @@ void ChildReplica::kill() {
 }
 
 void ChildReplica::hold(bool held) {
-  if (impl_->app_alive()) impl_->app()->hold(held);
+  if (!impl_->app_alive()) return;
+  impl_->app()->hold(held);
+  if (held && impl_->sidecar_alive) kill_group(impl_->sidecar, SIGUSR1);
 }
 
 const std::string& ChildReplica::id() const {

@@ -111,8 +111,9 @@ class Replica {
   /// SIGKILL to everything now.
   virtual void kill() = 0;
 
-  /// Stops the processes of the app's group (SIGSTOP), or lets them run on. Only while it is ready,
-  /// and not of an image.
+  /// Stops the processes of the app's group (SIGSTOP), or lets them run on. Its sidecar drops the
+  /// connections to it, which the app may close as soon as it runs on. Only while it is ready, and
+  /// not of an image.
   virtual void hold(bool held) = 0;
 
   [[nodiscard]] virtual const std::string& id() const = 0;

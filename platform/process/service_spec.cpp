@@ -258,6 +258,7 @@ void take_live(ServiceSpec& spec, const ServiceSpec& other) {
   spec.container_port = other.container_port;
   spec.stop_grace = other.stop_grace;
   spec.start_timeout = other.start_timeout;
+  spec.never_throttled = other.never_throttled;
   spec.traffic = other.traffic;
 }
 

@@ -54,6 +54,7 @@ App::App(Config config)
       stats_{io_, clock_, stat_server_, net::side_limits()},
       metrics_{io_, clock_, metrics_server_, net::side_limits()},
       signals_{io_},
+      idle_signal_{io_, SIGUSR1},
       ticker_{io_},
       drain_timer_{io_},
       wait_timer_{io_},
@@ -102,6 +103,7 @@ int App::run() {
     return 1;
   }
   signals_.listen([this] { drain(true); }, [this] { leave(1); });
+  close_idle_when_told();
   tick();
   io_.run();
   telemetry_.flush();
@@ -155,6 +157,16 @@ void App::answer_waits() {
   wait_timer_.expires_after(*next - now);
   wait_timer_.async_wait([this](const boost::system::error_code& ec) {
     if (!ec) answer_waits();
+  });
+}
+
+// The app is stopped for a while (SIGUSR1): what it closes then is closed when it runs on, perhaps
+// under the next request.
+void App::close_idle_when_told() {
+  idle_signal_.async_wait([this](const boost::system::error_code& ec, int) {
+    if (ec) return;
+    gateway_.close_idle();
+    close_idle_when_told();
   });
 }
 

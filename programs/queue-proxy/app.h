@@ -33,6 +33,7 @@ class App {
   void tick();
   void on_drain_call(DrainCall call);
   void drain(bool final);
+  void close_idle_when_told();
   void check_drain();
   void answer_waits();
   void leave(int code);
@@ -55,6 +56,7 @@ class App {
   net::ProxyServer stats_;
   net::ProxyServer metrics_;
   program::EndSignals signals_;
+  boost::asio::signal_set idle_signal_;
   boost::asio::steady_timer ticker_;
   boost::asio::steady_timer drain_timer_;
   boost::asio::steady_timer wait_timer_;

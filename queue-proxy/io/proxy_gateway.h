@@ -57,6 +57,9 @@ class ProxyGateway final : public net::Gateway {
 
   void close() { pool_.close(); }
 
+  /// Closes the idle connections to the app.
+  void close_idle() { pool_.close_idle(); }
+
  private:
   struct State;
 

@@ -31,6 +31,30 @@ spec:
 '''
 
 
+# Closes a connection that idles for 1.6 s: longer than it takes until a replica is held.
+HASTY = '''
+import asyncio, os
+
+async def serve(reader, writer):
+    loop = asyncio.get_running_loop()
+    while True:
+        timer = loop.call_later(1.6, writer.close)
+        head = await reader.readuntil(b'\\r\\n\\r\\n')
+        timer.cancel()
+        length = [line for line in head.lower().split(b'\\r\\n') if line.startswith(b'content-length:')]
+        if length:
+            await reader.readexactly(int(length[0].split(b':')[1]))
+        writer.write(b'HTTP/1.1 200 OK\\r\\ncontent-length: 2\\r\\n\\r\\nok')
+        await writer.drain()
+
+async def main():
+    server = await asyncio.start_server(serve, '127.0.0.1', int(os.environ['PORT']))
+    await server.serve_forever()
+
+asyncio.run(main())
+'''
+
+
 class Machine:
     """A machine of 1 GiB whose free memory the test decides."""
 
@@ -236,6 +260,18 @@ class MemoryPressure(EngineCase):
 
         machine.available(900)
         engine.wait_status(lambda s: not any(each.get('held') for each in s['replicas']))
+        self.assertEqual(engine.stop(), 0)
+
+    def test_the_request_after_a_hold_finds_no_connection_that_the_app_closes_meanwhile(self):
+        machine = self.machine(available=70)
+        engine = self.up('--min', '1', '--max', '1', '--name', 'app', '--', 'python3', self.write('app.py', HASTY))
+        engine.wait_status(lambda status: status['ready'] == 1)
+        for number in range(10):
+            answered = Deadline(2)
+            self.assertEqual(engine.get('/', method='POST', body=b'x' * 10).status, 200, number)
+            engine.wait_status(lambda s: bool(s['replicas'][0].get('held')))
+            wait_until(answered.passed, 5, 'the app would have closed the connection')
+        machine.available(900)
         self.assertEqual(engine.stop(), 0)
 
     def two_held(self):

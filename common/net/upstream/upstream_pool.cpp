@@ -155,7 +155,7 @@ void UpstreamPool::close() {
   closed_ = true;
   if (h2_) h2_->close();
   sweep_timer_.cancel();
-  while (!idle_.empty()) discard(*idle_.back());
+  close_idle();
 }
 
 // Connections are stamped by the sweep that first sees them idle, not when they are given back: the

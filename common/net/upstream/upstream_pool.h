@@ -149,6 +149,11 @@ class UpstreamPool {
   /// Closes idle connections and stops keeping new ones.
   void close();
 
+  /// Closes the connections of HTTP/1.1 that idle now.
+  void close_idle() {
+    while (!idle_.empty()) discard(*idle_.back());
+  }
+
   /// Connections of HTTP/2 to the same address, shared by many requests.
   [[nodiscard]] H2Upstreams& h2();
 

@@ -174,6 +174,10 @@ class Engine final : public autoscaler::MachineApi,
   }
 
   [[nodiscard]] std::int64_t on_pod(const RevisionId& id, const PodId& pod) const override;
+  [[nodiscard]] std::uint64_t sent_to(const RevisionId& id, const PodId& pod) const override;
+  void each_front_of(
+      const RevisionId& id, const PodId& pod,
+      const std::function<void(activator::RevisionHandle, const PodId&)>& visit) const;
   [[nodiscard]] std::int64_t waiting(const RevisionId& id) const override;
 
   void hold(const net::Address& address, bool held) override {

@@ -209,17 +209,30 @@ std::string Engine::cold_start(activator::RevisionHandle handle, const PodId& /*
   return lines;
 }
 
-std::int64_t Engine::on_pod(const RevisionId& id, const PodId& pod) const {
+// The front door knows a pod by its address, and one that shares the requests of another revision
+// as a pod of both.
+void Engine::each_front_of(
+    const RevisionId& id, const PodId& pod,
+    const std::function<void(activator::RevisionHandle, const PodId&)>& visit) const {
   const ProcessRevision* const revision = platform_.revision(id);
   const Replica* const replica = revision == nullptr ? nullptr : revision->replica(pod);
-  if (replica == nullptr) return 0;
-  // The front door knows a pod by its address, and one that shares the requests of another revision
-  // as a pod of both.
+  if (replica == nullptr) return;
   const PodId at{socket_at(replica->serving_socket()).text()};
-  std::int64_t sum = 0;
   platform_.service_of(id)->each([&](const ProcessRevision& each) {
-    if (const auto handle = book_.find(each.id())) sum += front_.in_flight(*handle, at);
+    if (const auto handle = book_.find(each.id())) visit(*handle, at);
   });
+}
+
+std::int64_t Engine::on_pod(const RevisionId& id, const PodId& pod) const {
+  std::int64_t sum = 0;
+  each_front_of(id, pod,
+                [&](auto handle, const PodId& at) { sum += front_.in_flight(handle, at); });
+  return sum;
+}
+
+std::uint64_t Engine::sent_to(const RevisionId& id, const PodId& pod) const {
+  std::uint64_t sum = 0;
+  each_front_of(id, pod, [&](auto handle, const PodId& at) { sum += front_.sent(handle, at); });
   return sum;
 }
 

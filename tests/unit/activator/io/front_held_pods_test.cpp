@@ -46,6 +46,7 @@ TEST(FrontHeldPods, AHeldPodIsReportedOnceBeforeARequestIsSentToIt) {
     EXPECT_TRUE(one.answer(200, {}));
   }
 
+  EXPECT_EQ(front.sent(routes.to, {"a"}), 2U);
   EXPECT_EQ(owner.said, std::vector<std::string>{"a"});
 }
 

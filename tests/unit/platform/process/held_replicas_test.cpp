@@ -3,6 +3,8 @@
 
 #include "tests/unit/platform/process/process_stage.h"
 
+#include <array>
+
 namespace sluice::local {
 namespace {
 
@@ -48,6 +50,14 @@ TEST_F(HeldReplicas, AReplicaWithARequestIsNotHeld) {
   EXPECT_TRUE(requests_.announced.empty());
 }
 
+TEST_F(HeldReplicas, AReplicaIsNotHeldWhileARequestWaitsForOne) {
+  serve_by_one();
+  requests_.held["app-00001"] = 1;
+
+  EXPECT_TRUE(seen().busy);
+  EXPECT_FALSE(hold());
+}
+
 TEST_F(HeldReplicas, AReplicaThatStartsIsNotHeld) {
   put(spec());
   order("app-00001", 1);
@@ -81,14 +91,21 @@ TEST_F(HeldReplicas, AReplicaThatEndsWhileItIsHeldLeavesNoAnnouncement) {
   EXPECT_TRUE(hold(false));
 }
 
-TEST_F(HeldReplicas, AProbeOrAnImageIsAReasonAgainstAHold) {
-  ServiceSpec probed = spec();
-  probed.liveness = HealthProbe{};
-  put(probed);
-  order("app-00001", 1);
-  ready({"app-00001-1"});
-
-  EXPECT_FALSE(seen().holdable);
+TEST_F(HeldReplicas, AProbeAFixedPortAndHttp2AreReasonsAgainstAHold) {
+  serve_by_one();
+  EXPECT_TRUE(seen().holdable);
+  std::array<ServiceSpec, 3> specs{spec(), spec(), spec()};
+  specs[0].liveness = HealthProbe{};
+  specs[1].fixed_port = 8080;
+  specs[2].h2c = true;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    put(specs[i]);
+    const std::string revision = fmt::format("app-0000{}", i + 2);
+    order(revision, 1);
+    const MemoryTenant& tenant = *platform_.revision({"default", revision});
+    ASSERT_EQ(tenant.replicas().size(), 1U) << revision;
+    EXPECT_FALSE(tenant.replicas()[0].holdable) << revision;
+  }
 }
 
 }  // namespace

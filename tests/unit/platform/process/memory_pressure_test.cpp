@@ -39,6 +39,7 @@ class Tenant : public MemoryTenant {
       list.push_back({.id = id, .pid = ::getpid(), .started = clock.now() - age, .ready = true});
       const bool second = list.size() == 2;
       list.back().busy = !second || !rests;
+      list.back().sent = sent;
       list.back().holdable = second;
       list.back().held = second && held_;
       age = 20s;  // the younger one is throttled first
@@ -66,6 +67,7 @@ class Tenant : public MemoryTenant {
   std::vector<std::string> diary;
   int asked = 0;
   bool rests = false;  // the second has no request in flight
+  std::uint64_t sent = 0;
 
  private:
   std::filesystem::path quota_;
@@ -169,6 +171,18 @@ TEST_F(MemoryPressureTest, HoldsAReplicaOnlyASecondAfterItsLastRequest) {
   pressure.used("app-00001-2");
   pressure.look();
   EXPECT_EQ(tenant_.diary.back(), "app-00001-2 let go") << "a request has come";
+}
+
+TEST_F(MemoryPressureTest, ARequestBetweenTwoLooksCountsToo) {
+  MemoryPressure& pressure = open(nothing_);
+  write(home_.path() / "machine/proc/meminfo", meminfo(5'000));
+  tenant_.rests = true;
+  const auto since = clock_.now();
+  while (clock_.now() - since < 2 * MemoryPressure::kRestsAfter) {
+    ++tenant_.sent;
+    pressure.look();
+  }
+  EXPECT_TRUE(tenant_.diary.empty());
 }
 
 TEST_F(MemoryPressureTest, ReportsOnceThatNoReplicaCanBeThrottled) {

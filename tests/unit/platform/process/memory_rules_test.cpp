@@ -274,7 +274,7 @@ TEST(MemoryRules, HoldsWhatRestsInsteadOfSlowingDownWhatServes) {
   for (int i = 0; i < 8; ++i) machine.look(500, both);
   ASSERT_EQ(machine.diary, Diary{});
 
-  for (int i = 0; i < 4; ++i) machine.look(800, both);
+  for (int i = 0; i < 4; ++i) machine.look(880, both);
 
   EXPECT_EQ(machine.diary, Diary{"app-00001-2 held"});
   EXPECT_TRUE(rules.throttled().empty()) << "it takes requests as any other";
@@ -286,7 +286,7 @@ TEST(MemoryRules, HoldsWhatRestsWithoutACgroupToo) {
   MemoryRules rules{false};
   Machine machine{rules};
 
-  for (int i = 0; i < 8; ++i) machine.look(800, busy_and_idle());
+  for (int i = 0; i < 8; ++i) machine.look(880, busy_and_idle());
 
   EXPECT_EQ(machine.diary, Diary{"app-00001-2 held"});
 }
@@ -296,12 +296,12 @@ TEST(MemoryRules, EndsAHoldWhenTheReplicaHasARequestOrIsToLeave) {
     MemoryRules rules{true};
     Machine machine{rules};
     std::vector<ReplicaSeen> both = busy_and_idle();
-    for (int i = 0; i < 8; ++i) machine.look(800, both);
+    for (int i = 0; i < 8; ++i) machine.look(880, both);
     ASSERT_EQ(machine.diary, Diary{"app-00001-2 held"});
 
     both[1].rests = leaves;
     both[1].leaving = leaves;
-    machine.look(800, both);
+    machine.look(880, both);
 
     ASSERT_GE(machine.diary.size(), 2U);
     EXPECT_EQ(machine.diary[1], "app-00001-2 let go");
@@ -316,7 +316,7 @@ TEST(MemoryRules, HoldsNoReplicaThatIsProbedOrThatOptedOut) {
     both[1].holdable = never;
     both[1].never = never;
 
-    for (int i = 0; i < 8; ++i) machine.look(800, both);
+    for (int i = 0; i < 8; ++i) machine.look(880, both);
 
     EXPECT_EQ(machine.diary, Diary{});
   }

@@ -122,6 +122,11 @@ class FakeRequests final : public RequestsNow {
     return found == on_pods.end() ? 0 : found->second;
   }
 
+  [[nodiscard]] std::uint64_t sent_to(const RevisionId& /*revision*/,
+                                      const PodId& /*pod*/) const override {
+    return sent;
+  }
+
   [[nodiscard]] std::int64_t waiting(const RevisionId& revision) const override {
     const auto found = held.find(revision.name);
     return found == held.end() ? 0 : found->second;
@@ -132,6 +137,7 @@ class FakeRequests final : public RequestsNow {
     if (!held_now) announced.erase(address.text());
   }
 
+  std::uint64_t sent = 0;
   std::map<std::string, std::int64_t> on_pods;
   std::map<std::string, std::int64_t> held;
   std::set<std::string> announced;  // pods before whose next request a word comes
