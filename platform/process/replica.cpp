@@ -219,8 +219,6 @@ struct ChildReplica::Impl {
     owner.on_launched(self);
   }
 
-  // Ready.
-
   // The sidecar is asked once it is there, the app runs and its startup probe has passed.
   void ask_startup() {
     if (state != ReplicaState::starting || !run || !times.sidecar_up) return;
