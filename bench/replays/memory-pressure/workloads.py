@@ -28,7 +28,7 @@ class Workload:
 WORKLOADS = {workload.name: workload for workload in (
     Workload('harsh', step_mib=4, cycles=40),
     # The paper's: steps of an eighth of the limit, 45 % of the time at the base, jobs of 364 s / 20.
-    Workload('faithful', step_mib=8, cycles=58, rest_ms=160,
+    Workload('faithful', step_mib=8, cycles=63, rest_ms=130,
              window={110: (0, 0), 137: (0.2, 0.7), 150: (1, 2)}),
 )}
 STARTS = ('theirs', 'ours')  # who starts the jobs: theirs never asks the agent, as a kubelet does not
