@@ -24,6 +24,8 @@ class ScriptedUpstream {
 
   explicit ScriptedUpstream(boost::asio::io_context& io);
   ~ScriptedUpstream();
+  ScriptedUpstream(const ScriptedUpstream&) = delete;
+  ScriptedUpstream& operator=(const ScriptedUpstream&) = delete;
 
   /// What the requests get, one script after the other; the last one repeats.
   void play(std::vector<Script> scripts);
@@ -149,6 +151,8 @@ class Stage : public ::testing::Test {
  protected:
   explicit Stage(const ServerLimits& limits = stage_limits());
   ~Stage() override;
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
 
   /// Turns the loop until the condition holds; a failure when it never does.
   void until(const std::function<bool()>& condition);

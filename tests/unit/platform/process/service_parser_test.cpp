@@ -308,9 +308,10 @@ TEST(ServiceParser, AliasBombsAreRefusedBeforeTheyAreExpanded) {
 
   std::string laughs = "a0: &a0 [x, x]\n";
   for (int i = 1; i < 60; ++i) {
-    const std::string before = "*a" + std::to_string(i - 1);
-    laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + ", " + before +
-              "]\n";
+    const std::string name = std::to_string(i);
+    const std::string before = std::to_string(i - 1);
+    laughs.append("a").append(name).append(": &a").append(name);
+    laughs.append(" [*a").append(before).append(", *a").append(before).append("]\n");
   }
   EXPECT_NE(verdict(laughs), "accepted");
   EXPECT_NE(verdict("&a [*a]\n"), "accepted");
