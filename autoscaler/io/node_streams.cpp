@@ -15,6 +15,9 @@ constexpr std::chrono::seconds kLook{5};
 constexpr std::chrono::seconds kFirstReport{10};
 constexpr Duration kNextReport = 2 * proto::kReportIntervalMax;
 
+constexpr const char* kLedElsewhere =
+    "another replica of the autoscaler takes the reports: this one does not hold the first bucket";
+
 }  // namespace
 
 NodeStreams::NodeStreams(Loop& time, const log::Logger& log, NodeBook& book, Refusals& refusals,
@@ -34,13 +37,28 @@ NodeStreams::~NodeStreams() {
 void NodeStreams::close() {
   watch_timer_->cancel();
   watching_ = false;
-  for (auto& [id, line] : lines_) {
-    line.call->close({rpc::Code::unavailable, "this autoscaler is shutting down"});
-  }
+  end_all("this autoscaler is shutting down");
+}
+
+void NodeStreams::end_all(const char* why) {
+  for (auto& [id, line] : lines_) line.call->close({rpc::Code::unavailable, why});
   lines_.clear();
 }
 
+// What the book has of the nodes grows old by itself.
+void NodeStreams::set_leading(bool leading) {
+  leading_ = leading;
+  if (leading || lines_.empty()) return;
+  log_.write(log::Severity::info, "this replica no longer takes reports of node agents",
+             {{"streams", std::to_string(lines_.size())}});
+  end_all(kLedElsewhere);
+}
+
 void NodeStreams::take(std::unique_ptr<rpc::Call> call) {
+  if (!leading_) {
+    call->close({rpc::Code::unavailable, kLedElsewhere});
+    return;
+  }
   if (lines_.size() >= NodeBook::kNodesMax) {
     call->close({rpc::Code::resource_exhausted, "there are too many nodes"});
     return;

@@ -31,8 +31,11 @@ class NodeStreams {
   NodeStreams(const NodeStreams&) = delete;
   NodeStreams& operator=(const NodeStreams&) = delete;
 
-  /// A new stream.
+  /// A new stream. Refused while another replica leads, so that the agent tries the next one.
   void take(std::unique_ptr<rpc::Call> call);
+
+  /// Whether this replica takes reports, as it does from the beginning. If not, every stream ends.
+  void set_leading(bool leading);
 
   /// Ends every stream; agents reconnect to the next server.
   void close();
@@ -52,6 +55,7 @@ class NodeStreams {
                                                        const proto::NodeReport& report) const;
   void count_claims(const Line& line, const proto::NodeReport& report);
   void end(std::uint64_t id, const rpc::Ending& ending);
+  void end_all(const char* why);
   static void send(Line& line);
   void end_silent();
   void watch();
@@ -65,6 +69,7 @@ class NodeStreams {
   std::unique_ptr<Timer> watch_timer_;
   std::map<std::uint64_t, Line> lines_;
   std::uint64_t next_ = 1;
+  bool leading_ = true;
   bool watching_ = false;
 };
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration kLeastPause = std::chrono::milliseconds{250};  // four a second
 constexpr double kScatter = 0.1;
+constexpr Duration kAckWait = std::chrono::seconds{10};
 constexpr std::int64_t kAdmitShare = 10;  // of capacity: a tenth
 
 // Who is throttled, and how hard: not for how long.
@@ -41,48 +42,52 @@ void ReportPace::sent(const proto::NodeReport& report, TimePoint now) {
 
 Result<std::unique_ptr<ReportStream>, Problem> ReportStream::make(
     boost::asio::io_context& io, Loop& loop, const log::Logger& log, rpc::ClientOptions client,
-    const TellReport& tell, std::function<void()> lost) {
+    const TellReport& tell, Ended ended) {
   std::unique_ptr<ReportStream> made{new ReportStream{loop, log, tell, client.seed}};
   ReportStream& stream = *made;
-  stream.lost_ = std::move(lost);
+  stream.ended_ = std::move(ended);
   client.method = proto::kNodeStreamMethod;
   auto called = rpc::Client::make(
       io, std::move(client),
-      {.on_connected =
-           [&stream] {
-             stream.sequence_ = 0;
-             stream.pace_.restart();
-             stream.send_when_due();
-           },
+      {.on_connected = [&stream] { stream.send_when_due(); },
        .on_message = [&stream](const std::string& bytes) { stream.heard(bytes); },
        .on_writable = [&stream] { stream.send_when_due(); },
-       .on_closed = [&stream](const rpc::Client::Closed& closed) { stream.closed(closed); }});
+       .on_closed = [&stream](const rpc::Client::Closed& closed) { stream.end(closed.ending); }});
   if (!called) return called.error();
   stream.client_ = std::move(*called);
   return made;
 }
 
-void ReportStream::closed(const rpc::Client::Closed& closed) {
+void ReportStream::start() {
+  await_ack();
+  client_->start();
+}
+
+// One that neither takes reports nor refuses them would keep them from the one that takes them.
+void ReportStream::await_ack() {
+  if (std::exchange(awaited_, true)) return;
+  patience_->after(kAckWait, [this] {
+    end({rpc::Code::unavailable, "no acknowledgement within 10 s"});
+  });
+}
+
+// The client would call the same replica again.
+void ReportStream::end(const rpc::Ending& ending) {
+  client_->stop();
   timer_->cancel();
-  const std::string trouble = client_->target() + ": " + closed.ending.show();
-  if (trouble != last_trouble_) {
-    log_.write(log::Severity::warning, "cannot report to the autoscaler", {{"why", trouble}});
-  }
-  last_trouble_ = trouble;
-  lost_();
+  patience_->cancel();
+  ended_(ending, std::exchange(taken_, false));
 }
 
 void ReportStream::heard(const std::string& bytes) {
   const auto ack = proto::decode_node_report_ack(bytes);
-  if (!ack) {
-    client_->reconnect({rpc::Code::invalid_argument, "invalid acknowledgement"});
-    return;
-  }
-  if (ack->sequence == 1) {
+  if (!ack) return end({rpc::Code::invalid_argument, "invalid acknowledgement"});
+  if (!std::exchange(taken_, true)) {
     log_.write(log::Severity::info, "reporting to the autoscaler",
                {{"address", client_->target()}});
-    last_trouble_.clear();
   }
+  awaited_ = false;
+  patience_->cancel();
   pace_.set_interval(ack->report_interval);
 }
 
@@ -98,6 +103,7 @@ void ReportStream::send_when_due() {
   client_->write(proto::encode(report));
   pace_.sent(report, now);
   ++reports_;
+  await_ack();
 }
 
 }  // namespace sluice::node_agent

@@ -34,9 +34,6 @@ class ReportPace {
   /// As an ack requires.
   void set_interval(Duration interval) { interval_ = interval; }
 
-  /// A new stream: nothing was sent on it.
-  void restart() { last_.reset(); }
-
  private:
   std::mt19937_64 random_;
   Duration interval_ = proto::kReportInterval;
@@ -48,49 +45,63 @@ class ReportPace {
 /// The state now, but for `sequence`.
 using TellReport = std::function<proto::NodeReport()>;
 
-/// Reports the state of this node to one replica of the autoscaler, which is called again whenever
-/// the call ends.
+/// Reports the state of this node to one replica of the autoscaler, in one call.
 class ReportStream {
  public:
-  /// `loop`, `log` and `tell` outlive this. `lost` is called when a call has ended or failed.
-  /// Problem: a file of client.tls_dir. `client.method` is set here.
+  /// Once, when the call has ended or failed. `taken`: that replica took reports. It must not
+  /// destroy the stream.
+  using Ended = std::function<void(const rpc::Ending& ending, bool taken)>;
+
+  /// `loop`, `log` and `tell` outlive this. Problem: a file of client.tls_dir. `client.method` is
+  /// set here.
   [[nodiscard]] static Result<std::unique_ptr<ReportStream>, Problem> make(
       boost::asio::io_context& io, Loop& loop, const log::Logger& log, rpc::ClientOptions client,
-      const TellReport& tell, std::function<void()> lost);
+      const TellReport& tell, Ended ended);
 
   ReportStream(const ReportStream&) = delete;
   ReportStream& operator=(const ReportStream&) = delete;
   ~ReportStream() = default;
 
   /// Once.
-  void start() { client_->start(); }
+  void start();
 
   /// Something may have changed.
   void news() { send_when_due(); }
 
-  [[nodiscard]] bool connected() const { return client_->connected(); }
+  /// The call is open, and the replica has acknowledged a report.
+  [[nodiscard]] bool taken() const { return taken_; }
+
+  [[nodiscard]] const std::string& target() const { return client_->target(); }
 
   /// Reports sent so far.
   [[nodiscard]] std::uint64_t reports() const { return reports_; }
 
  private:
   ReportStream(Loop& loop, const log::Logger& log, const TellReport& tell, std::uint64_t seed)
-      : loop_{loop}, log_{log}, tell_{tell}, pace_{seed}, timer_{loop.timer()} {}
+      : loop_{loop},
+        log_{log},
+        tell_{tell},
+        pace_{seed},
+        timer_{loop.timer()},
+        patience_{loop.timer()} {}
 
-  void closed(const rpc::Client::Closed& closed);
+  void end(const rpc::Ending& ending);
   void heard(const std::string& bytes);
+  void await_ack();
   void send_when_due();
 
   Loop& loop_;              // of App
   const log::Logger& log_;  // of App
   const TellReport& tell_;  // of Reports
-  std::function<void()> lost_;
+  Ended ended_;
   ReportPace pace_;
   std::unique_ptr<rpc::Client> client_;
   std::unique_ptr<Timer> timer_;
+  std::unique_ptr<Timer> patience_;
+  bool awaited_ = false;  // an answer, until patience_ ends
+  bool taken_ = false;
   std::uint64_t sequence_ = 0;
   std::uint64_t reports_ = 0;
-  std::string last_trouble_;
 };
 
 }  // namespace sluice::node_agent

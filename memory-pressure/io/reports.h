@@ -11,20 +11,22 @@
 #include "memory-pressure/io/report_stream.h"
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace sluice::node_agent {
 
-/// Reports the state of this node to every replica of the autoscaler: each decides for revisions of
-/// its own. A name means all of its addresses, which are looked up again and again.
+/// Reports the state of this node to the replica of the autoscaler that takes the reports of nodes
+/// (protocols.md 4): the addresses are tried one after the other until one does, a name standing
+/// for all of its addresses.
 class Reports {
  public:
-  /// Replicas that are reported to, at most.
+  /// Replicas that are tried in one round, at most.
   static constexpr std::size_t kReplicasMax = 64;
 
   struct Options {
@@ -43,53 +45,57 @@ class Reports {
   /// Something may have changed.
   void news();
 
-  /// Ends every stream.
+  /// Ends the stream.
   void stop();
 
-  /// To one replica at least.
-  [[nodiscard]] bool connected() const;
+  /// A replica takes the reports.
+  [[nodiscard]] bool connected() const { return stream_ != nullptr && stream_->taken(); }
 
-  /// Reports sent so far, to all replicas together.
+  /// Reports sent so far.
   [[nodiscard]] std::uint64_t reports() const;
 
  private:
   using Tcp = boost::asio::ip::tcp;
 
-  // An address whose host is a name.
-  struct Name {
+  struct Target {
+    std::string address;
+    std::string tls_name;  // empty: the address's own
+  };
+
+  // One of the addresses in the options.
+  struct Place {
     std::string host;
     std::string port;
-    Tcp::resolver resolver;
-    bool asked = false;          // an answer of the resolver is awaited
-    std::uint32_t failures = 0;  // in a row
-    std::string trouble = {};    // reported last
+    std::optional<Tcp::resolver> resolver;  // of a name
+    std::vector<Target> targets;            // of a name as it was looked up last
   };
 
-  struct Line {
-    const Name* name = nullptr;  // of names_; null: it is in the options
-    std::unique_ptr<ReportStream> stream;
-  };
-
-  [[nodiscard]] std::optional<Problem> add(const std::string& target, const Name* name);
-  void look_up();
-  void look_up_within(Duration pause);
-  [[nodiscard]] std::optional<Problem> settle(const Name& name,
-                                              const Tcp::resolver::results_type& found);
-  void failed(Name& name, const std::string& why);
+  void begin_round();
+  void look_up(Place& place);
+  void lay_out();
+  void try_next();
+  [[nodiscard]] std::optional<Problem> call(const Target& target);
+  void ended(const rpc::Ending& ending, bool taken);
+  void end_round();
 
   boost::asio::io_context& io_;  // of App
   Loop& loop_;                   // of App
   const log::Logger& log_;       // of App
   Options options_;
   TellReport tell_;
-  std::vector<std::unique_ptr<Name>> names_;
-  std::map<std::string, Line> lines_;  // by target
-  std::unique_ptr<Timer> timer_;
-  std::optional<TimePoint> due_;      // of the next look-up
-  std::mt19937_64 random_;            // scatters look-ups of many nodes
-  std::uint64_t reports_before_ = 0;  // of lines that are gone
-  std::uint64_t made_ = 0;            // lines, for their seeds
-  bool full_ = false;                 // replicas beyond the limit were reported
+  std::vector<Place> places_;
+  std::size_t looked_up_ = 0;  // names whose answer is awaited
+  std::deque<Target> turns_;   // of this round, the next first
+  std::string last_;           // the address that was tried last
+  std::unique_ptr<ReportStream> stream_;
+  std::unique_ptr<Timer> timer_;      // until the next try
+  std::mt19937_64 random_;            // scatters the rounds of many nodes
+  std::uint32_t failures_ = 0;        // rounds in a row in which no replica took reports
+  std::set<std::string> troubles_;    // of this round
+  std::string last_trouble_;          // that was logged
+  std::uint64_t reports_before_ = 0;  // of streams that are gone
+  std::uint64_t made_ = 0;            // streams, for their seeds
+  bool full_ = false;                 // replicas beyond the limit were logged
   Lifetime alive_;
 };
 

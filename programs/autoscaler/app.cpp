@@ -121,6 +121,7 @@ std::optional<Problem> App::open_platform() {
   if (shared) {
     hub_.set_buckets({.all = buckets_, .owned = {}, .epoch = first_version(started_) >> 32U});
     cluster_->set_owned(buckets_, {});
+    node_streams_.set_leading(false);
   }
   auto wrong = platform_->open(fleet_, started_,
                                [this](const std::optional<Problem>& problem) { settled(problem); });
@@ -137,6 +138,7 @@ std::optional<Problem> App::open_platform() {
                    hub_.set_buckets({.all = all, .owned = owned, .epoch = epoch});
                    stats_.set_owned(owned);
                    cluster_->set_owned(all, {owned.begin(), owned.end()});
+                   node_streams_.set_leading(leads(all, owned));
                    streams_.news();
                  }});
   cluster_->confirm_by([this] { share_->confirm(); });

@@ -114,6 +114,10 @@ bool accepts_connection(std::string_view host, std::span<const std::string> owne
   return std::find(owned.begin(), owned.end(), bucket) != owned.end();
 }
 
+bool leads(std::span<const std::string> all, std::span<const std::string> owned) {
+  return !all.empty() && std::find(owned.begin(), owned.end(), all.front()) != owned.end();
+}
+
 Result<LeaderElection, Problem> parse_leader_election(const StringMap& data) {
   LeaderElection config;
   const std::array<std::pair<std::string_view, Duration*>, 6> durations{{

@@ -50,6 +50,9 @@ struct Holder {
 /// for its owner; after a refusal the sender looks up the owner again. Any other host is accepted.
 [[nodiscard]] bool accepts_connection(std::string_view host, std::span<const std::string> owned);
 
+/// Whether the replica that holds `owned` of all buckets leads: it holds the first one.
+[[nodiscard]] bool leads(std::span<const std::string> all, std::span<const std::string> owned);
+
 /// The keys of `config-leader-election`. The initial values are the documented defaults.
 struct LeaderElection {
   std::int32_t buckets = 1;

@@ -67,6 +67,16 @@ TEST(Buckets, ConnectionToABucketNotOwnedIsRefused) {
   EXPECT_FALSE(accepts_connection("autoscaler-bucket", owned));
 }
 
+TEST(Buckets, TheHolderOfTheFirstLeads) {
+  const Names all = bucket_names(2);
+
+  EXPECT_TRUE(leads(all, all));
+  EXPECT_TRUE(leads(all, Names{all[0]}));
+  EXPECT_FALSE(leads(all, Names{all[1]}));
+  EXPECT_FALSE(leads(all, {}));
+  EXPECT_FALSE(leads({}, {})) << "the leases are not known yet";
+}
+
 TEST(Buckets, ConnectionToTheOrdinaryServiceOrAnAddressIsNotChecked) {
   EXPECT_TRUE(accepts_connection("autoscaler.ns.svc.cluster.local:8080", {}));
   EXPECT_TRUE(accepts_connection("10.0.0.7:8080", {}));
