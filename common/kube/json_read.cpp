@@ -52,6 +52,10 @@ bool is_terminating(const json& metadata) {
   return !reading::member(metadata, "deletionTimestamp").is_null();
 }
 
+bool is_native_sidecar(const json& init_container) {
+  return reading::text(init_container, "restartPolicy") == "Always";
+}
+
 Selector selector(const json& value) {
   Selector found;
   found.labels = reading::string_map(value, "matchLabels");

@@ -28,6 +28,9 @@ namespace sluice::kube {
 /// Whether metadata.deletionTimestamp is set.
 [[nodiscard]] bool is_terminating(const nlohmann::json& metadata);
 
+/// Whether an init container starts before the others and stays.
+[[nodiscard]] bool is_native_sidecar(const nlohmann::json& init_container);
+
 /// A LabelSelector.
 [[nodiscard]] Selector selector(const nlohmann::json& value);
 

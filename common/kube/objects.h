@@ -112,6 +112,10 @@ struct Workload {
 
   std::vector<Port> ports;
   std::string progress_problem;  ///< message of Progressing=False or ReplicaFailure=True
+  /// What one replica may take by the pod template: the limit of a container, else its request, an
+  /// injected sidecar included. Absent: no container but the sidecar says anything.
+  std::optional<std::int64_t> claim_memory{};  ///< bytes
+  std::optional<std::int64_t> claim_cpu{};     ///< thousandths of a core
 
   friend bool operator==(const Workload&, const Workload&) = default;
 };

@@ -1,6 +1,7 @@
 #include "common/kube/json_read.h"
 #include "common/kube/labels.h"
 #include "common/kube/objects.h"
+#include "common/kube/sidecar.h"
 #include "common/values/rfc3339.h"
 #include "common/values/whole_number.h"
 
@@ -11,13 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSidecar = "queue-proxy";
 constexpr const char* kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
-
-// A container that starts before the others and stays.
-bool is_native_sidecar(const json& init_container) {
-  return reading::text(init_container, "restartPolicy") == "Always";
-}
 
 // activator.md 6.3: kubelet knows more than our sidecar where it asks what the sidecar cannot ask.
 bool is_fast_ready(const json& spec) {
@@ -29,7 +24,7 @@ bool is_fast_ready(const json& spec) {
   bool main_seen = false;
   for (const json& container : reading::array(spec, "containers")) {
     if (reading::member(container, "startupProbe").is_object()) return false;
-    if (main_seen || reading::text(container, "name") == kSidecar) continue;
+    if (main_seen || reading::text(container, "name") == kSidecarContainer) continue;
     main_seen = true;
     const json& probe = reading::member(container, "readinessProbe");
     if (reading::member(probe, "exec").is_object()) return false;

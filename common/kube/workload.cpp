@@ -1,17 +1,17 @@
 #include "common/kube/json_read.h"
 #include "common/kube/objects.h"
+#include "common/kube/pod_claim.h"
+#include "common/kube/sidecar.h"
 
 namespace sluice::kube {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kSidecar = "queue-proxy";
-
 std::vector<Workload::Port> ports_of(const json& pod_spec) {
   std::vector<Workload::Port> ports;
   for (const json& container : reading::array(pod_spec, "containers")) {
-    if (reading::text(container, "name") == kSidecar) continue;
+    if (reading::text(container, "name") == kSidecarContainer) continue;
     for (const json& port : reading::array(container, "ports")) {
       const std::uint16_t number = reading::port(port, "containerPort");
       if (number == 0) continue;
@@ -51,8 +51,11 @@ std::optional<Workload> decode_workload(std::string_view text) {
   workload.status_ready = reading::integer32(status, "readyReplicas", 0);
   workload.template_labels = reading::string_map(pod_metadata, "labels");
   workload.template_annotations = reading::string_map(pod_metadata, "annotations");
-  workload.ports = ports_of(reading::member(pod_template, "spec"));
+  const json& pod_spec = reading::member(pod_template, "spec");
+  workload.ports = ports_of(pod_spec);
   workload.progress_problem = progress_problem(status);
+  workload.claim_memory = memory_claim(pod_spec);
+  workload.claim_cpu = cpu_claim(pod_spec);
   return workload;
 }
 

@@ -97,6 +97,10 @@ struct Revision {
   /// Replicas of a new revision instead of its initial scale: as many as the one that it replaces
   /// has, with one at least for a stable window.
   std::optional<std::int32_t> initial{};
+  /// What one replica may take, its sidecar included: bytes, and thousandths of a core. Absent: not
+  /// known.
+  std::optional<std::int64_t> claim_memory{};
+  std::optional<std::int64_t> claim_cpu{};
   /// Another revision has taken its place: it gets no requests, all of its pods go.
   bool retired = false;
   /// The one of its service that people see. Another has its place still, or already, if not.

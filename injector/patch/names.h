@@ -1,11 +1,13 @@
 #pragma once
 
+#include "common/kube/sidecar.h"
+
 #include <string_view>
 
 // What injection writes into pods and reads from them (ecosystem.md 3.3).
 namespace sluice::injector {
 
-inline constexpr std::string_view kContainer = "queue-proxy";
+inline constexpr std::string_view kContainer = kube::kSidecarContainer;
 
 // Label of a pod that gets the sidecar, "true", or does not, "false".
 inline constexpr std::string_view kInjectLabel = "sluice.dev/inject";

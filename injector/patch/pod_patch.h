@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/kube/sidecar.h"
 
 #include "injector/patch/json_access.h"
 #include <cstdint>
@@ -8,14 +9,6 @@
 #include <string>
 
 namespace sluice::injector {
-
-/// Quantities of Kubernetes; empty: none.
-struct SidecarResources {
-  std::string cpu_request = "25m";
-  std::string memory_request = "16Mi";
-  std::string cpu_limit;
-  std::string memory_limit;
-};
 
 /// What every injected pod gets alike.
 struct InjectionSettings {
@@ -28,7 +21,7 @@ struct InjectionSettings {
   /// A pod that has the sidecar gets a new one: it may be of another version, and the pod may have
   /// been changed since. Else it is left as it is.
   bool renew = false;
-  SidecarResources resources;
+  kube::SidecarResources resources;
 };
 
 /// Settings of a RequestScaler for the pods of its target; they win over annotations.

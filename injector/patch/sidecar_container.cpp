@@ -101,7 +101,7 @@ Json security(const Json& pod) {
   return context;
 }
 
-Json resources(const SidecarResources& from) {
+Json resources(const kube::SidecarResources& from) {
   Json result = Json::object();
   const auto put = [&](const char* list, const char* of, const std::string& quantity) {
     if (!quantity.empty()) result[list][of] = quantity;

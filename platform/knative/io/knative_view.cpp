@@ -153,7 +153,12 @@ model::Revision KnativeView::watched(const RevisionId& id) const {
       if (pod != nullptr) pods.emplace_back(name, pod);
     }
   }
-  return watched_revision(id, *object(id), serverless(id), pods, domain_);
+  model::Revision revision = watched_revision(id, *object(id), serverless(id), pods, domain_);
+  if (const kube::Workload* const deployment = target(id)) {
+    revision.claim_memory = deployment->claim_memory;
+    revision.claim_cpu = deployment->claim_cpu;
+  }
+  return revision;
 }
 
 std::int32_t KnativeView::ready_pods(const RevisionId& id) const {

@@ -96,6 +96,8 @@ model::Revision watched(const ScalerSight& sight) {
   if (sight.target != nullptr) {
     const auto& target = sight.scaler->target;
     revision.target = (target.kind.empty() ? "Deployment" : target.kind) + "/" + target.name;
+    revision.claim_memory = sight.target->claim_memory;
+    revision.claim_cpu = sight.target->claim_cpu;
   }
   for (const auto& [name, pod] : sight.pods) {
     if (lives(*pod)) revision.pods.push_back(watched_pod(name, *pod, pod->serving_port));

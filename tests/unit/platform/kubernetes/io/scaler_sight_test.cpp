@@ -55,6 +55,21 @@ TEST_F(ScalerSightTest, ATargetIsReportedByItsKindAndNameWhileItExists) {
   EXPECT_EQ(watched(sight_).target, "");
 }
 
+TEST_F(ScalerSightTest, WhatAReplicaMayTakeIsThatOfTheTarget) {
+  target_.claim_memory = 1 << 20;
+  target_.claim_cpu = 250;
+  EXPECT_EQ(watched(sight_).claim_memory, 1 << 20);
+  EXPECT_EQ(watched(sight_).claim_cpu, 250);
+
+  sight_.target = nullptr;
+  EXPECT_EQ(watched(sight_).claim_memory, std::nullopt);
+}
+
+TEST_F(ScalerSightTest, APodNamesItsNode) {
+  pod_.node = "n1";
+  EXPECT_EQ(watched(sight_).pods[0].node, "n1");
+}
+
 TEST_F(ScalerSightTest, TheReasonOfAFailedStartIsPassedOn) {
   EXPECT_EQ(watched(sight_).pods[0].failed, "");
   pod_.ready = false;
