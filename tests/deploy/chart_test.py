@@ -118,6 +118,8 @@ class Chart(unittest.TestCase):
             leases = re.findall(r'- (autoscaler-bucket-\S+)', manifest(profile))
 
             self.assertEqual(leases, [f'autoscaler-bucket-{i:02}-of-{count:02}' for i in range(count)])
+            # All node agents report to one replica: it has to be the one that decides.
+            self.assertEqual(count, 1, profile)
 
     def test_every_variable_that_it_sets_is_one_that_the_program_reads(self):
         for template, readers in READERS.items():

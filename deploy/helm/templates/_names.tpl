@@ -39,10 +39,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- toYaml $size -}}
 {{- end }}
 
-{{- define "sluice.buckets" -}}
-{{- $profiles := .Files.Get "files/profiles.yaml" | fromYaml -}}
-{{- .Values.autoscaler.leaderElection.buckets | default (index $profiles .Values.profile "autoscaler" "buckets") -}}
-{{- end }}
+{{- define "sluice.buckets" -}}{{ .Values.autoscaler.leaderElection.buckets | default 1 }}{{- end }}
 
 {{/* Where activators are, and their name there: beside us, and for Knative beside its own, for a Service leads only to
      pods of its namespace. */}}

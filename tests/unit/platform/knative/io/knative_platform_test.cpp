@@ -201,6 +201,16 @@ TEST_F(KnativePlatformTest, ARevisionOfOurClassIsReportedWithItsReplicas) {
   EXPECT_EQ(platform->last(kId)->replicas, 1);
 }
 
+TEST_F(KnativePlatformTest, WhatAReplicaMayTakeIncludesKnativesSidecarOfTheTemplate) {
+  cluster.deployment["spec"]["template"]["spec"] = json::parse(
+      R"({"containers":[{"name":"user-container","resources":{"limits":{"memory":"256Mi"},)"
+      R"("requests":{"cpu":"100m"}}},{"name":"queue-proxy","resources":{"requests":{"cpu":"25m"}}}]})");
+  start();
+  ASSERT_TRUE(told());
+  EXPECT_EQ(listener.told[0].claim_memory, 256 << 20);
+  EXPECT_EQ(listener.told[0].claim_cpu, 125);
+}
+
 TEST_F(KnativePlatformTest, ItsServerlessServiceAndItsStatusAreWritten) {
   start();
   ASSERT_TRUE(wrote(kServerless));
