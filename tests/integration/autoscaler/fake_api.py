@@ -1,6 +1,7 @@
-"""As much of an API server as the streams' certificates need: objects by path, watches without events."""
+"""As much of an API server as an autoscaler's own objects need: objects by path, watches of what is written."""
 
 import base64
+import contextlib
 import http.server
 import json
 import os
@@ -10,6 +11,7 @@ import urllib.parse
 
 BOOKMARK = {'type': 'BOOKMARK', 'object': {'metadata': {
     'resourceVersion': '1', 'annotations': {'k8s.io/initial-events-end': 'true'}}}}
+WATCH_SECONDS = 0.2  # at most until a watch sees that the server has ended
 REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 
 
@@ -33,11 +35,24 @@ class Answering(http.server.BaseHTTPRequestHandler):
         self.send_header('Content-Type', 'application/json')
         self.send_header('Transfer-Encoding', 'chunked')
         self.end_headers()
-        there = [{'type': 'ADDED', 'object': each} for each in self.server.api.watched.get(path, [])]
-        for event in [*there, BOOKMARK]:
-            line = json.dumps(event) + '\n'
-            self.wfile.write(f'{len(line):x}\r\n{line}\r\n'.encode())
-        self.server.ended.wait()
+        api = self.server.api
+        with api.lock:
+            begun = len(api.written)
+        there = [{'type': 'ADDED', 'object': each} for each in api.watched.get(path, [])]
+        with contextlib.suppress(OSError):  # the watcher has gone
+            for event in [*there, BOOKMARK]:
+                self.tell(event)
+            while not self.server.ended.is_set():
+                with api.lock:
+                    api.news.wait(WATCH_SECONDS)
+                    events, begun = api.written[begun:], len(api.written)
+                for collection, event in events:
+                    if collection == path:
+                        self.tell(event)
+
+    def tell(self, event):
+        line = json.dumps(event) + '\n'
+        self.wfile.write(f'{len(line):x}\r\n{line}\r\n'.encode())
 
     def do_POST(self):
         body = self.body()
@@ -73,6 +88,8 @@ class FakeApi:
 
     def __init__(self):
         self.lock = threading.Lock()
+        self.news = threading.Condition(self.lock)
+        self.written = []  # (path of the collection, event of a watch)
         self.objects = {'/apis': {'kind': 'APIGroupList', 'groups': []}}
         self.watched = {}  # what a watch of a path begins with
         self.tokens = {}
@@ -102,6 +119,8 @@ class FakeApi:
             self.version += 1
             body['metadata']['resourceVersion'] = str(self.version)
             self.objects[path] = body
+            self.written.append((path.rpartition('/')[0], {'type': 'MODIFIED' if there else 'ADDED', 'object': body}))
+            self.news.notify_all()
             return (201 if creates else 200), body
 
     def review(self, spec):
