@@ -6,6 +6,7 @@ its network. What it says is what activators and node agents say, and would be t
 
 import base64
 import datetime
+import json
 import ssl
 
 from autoscaler.fake_activator import FakeActivator
@@ -237,16 +238,38 @@ class Rotations(StreamCase):
 
 
 class NodeAgents(StreamCase):
-    """The laboratory's runtime stands where a node has its own."""
+    """The laboratory's runtime stands where a node has its own. The autoscaler's name leads to two replicas."""
 
     SOCKET = '/run/containerd/containerd.sock'
-    VALUES = {'nodeAgent': {'enabled': True, 'dryRun': True, 'runtimeEndpoint': f'unix://{SOCKET}'}}
+    VALUES = {'autoscaler': {'replicas': 2},
+              'nodeAgent': {'enabled': True, 'dryRun': True, 'runtimeEndpoint': f'unix://{SOCKET}'}}
 
     @classmethod
     def setUpClass(cls):
         open(cls.SOCKET, 'a', encoding='ascii').close()
         mount(cls.lab.folder / 'cri' / 'c.sock', cls.SOCKET, MS_BIND)
 
-    def test_a_node_agent_is_accepted_for_its_own_node(self):
-        eventually(lambda: 'n1' in fetch(self.autoscaler(API), '/api/v1/nodes').body.decode(),
-                   'the node is known', LONG)
+    def hears(self, pod):
+        """Whether the node's reports come to this replica."""
+        try:
+            found = fetch(f'{pod["status"]["podIP"]}:{API}', '/api/v1/nodes')
+        except (KeyError, OSError):  # it has only begun, or ended
+            return False
+        return [(one['name'], one['silent']) for one in json.loads(found.body)['items']] == [('n1', False)]
+
+    def the_one_that_hears(self, but=''):
+        def met():
+            found = [one for one in self.chart.pods('autoscaler') if self.hears(one)]
+            return len(found) == 1 and found[0]['metadata']['name'] != but and found[0]
+        return eventually(met, 'one replica hears the node', LONG)
+
+    def test_a_node_agent_is_accepted_for_its_own_node_by_one_of_two_replicas(self):
+        self.the_one_that_hears()
+
+    def test_its_reports_go_to_the_next_replica_when_the_one_that_hears_them_is_killed(self):
+        first = self.the_one_that_hears()
+
+        self.chart.kill(first)
+
+        self.the_one_that_hears(but=first['metadata']['name'])
+        self.chart.wait_ready()
