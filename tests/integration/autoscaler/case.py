@@ -85,6 +85,11 @@ class Autoscaler(Program):
     def health(self, path):
         return fetch(self.addresses['metrics'], path)
 
+    def wait_leading(self):
+        eventually(lambda: 'sluice_autoscaler_buckets_held 1' in self.health('/metrics').body.decode(),
+                   'it holds the bucket')
+        return self
+
     def leave(self):
         """The exit status of an orderly end."""
         self.terminate()

@@ -52,14 +52,7 @@ class Leading(AutoscalerTest):
 
     def pair(self):
         """The one that leads, and one that stands by."""
-        first = self.replica(1)
-        self.wait_leading(first)
-        return first, self.replica(2)
-
-    @staticmethod
-    def wait_leading(running):
-        eventually(lambda: 'sluice_autoscaler_buckets_held 1' in running.health('/metrics').body.decode(),
-                   'it holds the bucket')
+        return self.replica(1).wait_leading(), self.replica(2)
 
     def agent(self, running):
         return self.kept(FakeAgent(running.addresses['grpc']))
@@ -82,8 +75,7 @@ class Leading(AutoscalerTest):
         self.assertFalse(self.hears(second))
 
     def test_a_stream_ends_when_the_bucket_is_lost(self):
-        only = self.replica(1)
-        self.wait_leading(only)
+        only = self.replica(1).wait_leading()
         agent = self.agent(only).report()
 
         with self.api.lock:

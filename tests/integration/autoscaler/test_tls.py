@@ -219,6 +219,7 @@ class Cluster(ClusterTest):
         self.assertEqual(answer.status, 200, answer.body)
         certificate = self.write('agent.crt', answer.body.decode())
         tls = self.context(self.bundle(), certificate, key)
+        running.wait_leading()
         mine = self.kept(FakeAgent(running.addresses['grpc'], 'n1', tls=tls)).report()
         self.assertEqual(list(mine.acks), [1])
         other = self.kept(FakeAgent(running.addresses['grpc'], 'n2', tls=tls)).report()
