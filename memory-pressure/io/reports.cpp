@@ -90,9 +90,9 @@ void Reports::lay_out() {
   }
   if (turns_.size() > kReplicasMax) {
     if (!std::exchange(full_, true)) {
-      log_.write(log::Severity::warning, "some replicas of the autoscaler are not tried",
-                 {{"replicas", std::to_string(turns_.size())},
-                  {"limit", std::to_string(kReplicasMax)}});
+      log_.write(
+          log::Severity::warning, "some replicas of the autoscaler are not tried",
+          {{"replicas", std::to_string(turns_.size())}, {"limit", std::to_string(kReplicasMax)}});
     }
     turns_.resize(kReplicasMax);
   }

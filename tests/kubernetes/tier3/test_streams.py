@@ -266,7 +266,7 @@ class NodeAgents(StreamCase):
     def test_a_node_agent_is_accepted_for_its_own_node_by_one_of_two_replicas(self):
         self.the_one_that_hears()
 
-    def test_its_reports_go_to_the_next_replica_when_the_one_that_hears_them_is_killed(self):
+    def test_its_reports_go_to_the_next_replica_when_the_one_that_holds_the_bucket_is_killed(self):
         first = self.the_one_that_hears()
 
         self.chart.kill(first)

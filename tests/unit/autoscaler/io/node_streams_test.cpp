@@ -45,9 +45,8 @@ class NodeStreamsTest : public ::testing::Test {
   Refusals refusals_{clock_, log_};
   AsioLoop time_{io_, clock_};
   NodeStreams streams_{time_, log_, book_, refusals_, [] {}};
-  rpc::Server server_{io_, [this](std::unique_ptr<rpc::Call> call) {
-                        streams_.take(std::move(call));
-                      }};
+  rpc::Server server_{io_,
+                      [this](std::unique_ptr<rpc::Call> call) { streams_.take(std::move(call)); }};
   std::string address_;
 };
 

@@ -13,15 +13,15 @@ constexpr std::int64_t kSidecarCpu = 25;
 
 // In Mi, and -1 where there is none.
 std::int64_t memory(const std::string& pod_spec) {
-  const auto workload = decode_workload(R"({"metadata":{"name":"d"},"spec":{"template":{"spec":)" +
-                                        pod_spec + "}}}");
+  const auto workload =
+      decode_workload(R"({"metadata":{"name":"d"},"spec":{"template":{"spec":)" + pod_spec + "}}}");
   const auto claim = workload->claim_memory;
   return claim ? *claim / kMi : -1;
 }
 
 std::int64_t cpu(const std::string& pod_spec) {
-  const auto workload = decode_workload(R"({"metadata":{"name":"d"},"spec":{"template":{"spec":)" +
-                                        pod_spec + "}}}");
+  const auto workload =
+      decode_workload(R"({"metadata":{"name":"d"},"spec":{"template":{"spec":)" + pod_spec + "}}}");
   return workload->claim_cpu.value_or(-1);
 }
 
@@ -47,12 +47,11 @@ const std::string kStays = R"(,"restartPolicy":"Always")";
 TEST(PodClaim, IsTheLimitElseTheRequestAndTheSidecarThatIsAdded) {
   EXPECT_EQ(memory(pod(container(limit("128Mi")))), 128 + kSidecarMi);
   EXPECT_EQ(memory(pod(container(request("64Mi")))), 64 + kSidecarMi);
-  EXPECT_EQ(memory(pod(container(
-                R"({"limits":{"memory":"1Gi"},"requests":{"memory":"64Mi"}})"))),
+  EXPECT_EQ(memory(pod(container(R"({"limits":{"memory":"1Gi"},"requests":{"memory":"64Mi"}})"))),
             1024 + kSidecarMi);
 }
 
-TEST(PodClaim, IsAbsentWhereNoContainerSaysAnything) {
+TEST(PodClaim, IsAbsentWithoutResourcesOfAnyContainer) {
   EXPECT_EQ(memory(pod(container(kNone))), -1);
   EXPECT_EQ(memory(pod("")), -1);
   EXPECT_EQ(memory("{}"), -1);
@@ -64,16 +63,16 @@ TEST(PodClaim, IsAbsentWhereNoContainerSaysAnything) {
   EXPECT_EQ(cpu(pod(container(limit("1Gi")))), -1);
 }
 
-TEST(PodClaim, OfASidecarAloneSaysNothingOfTheApp) {
+TEST(PodClaim, IsAbsentIfOnlyTheSidecarHasResources) {
   const std::string sidecar =
       R"({"name":"queue-proxy","resources":{"limits":{"memory":"32Mi"},"requests":{"cpu":"25m"}}})";
 
   EXPECT_EQ(memory(pod(container(kNone) + "," + sidecar)), -1);
   EXPECT_EQ(cpu(pod(container(kNone) + "," + sidecar)), -1);
   EXPECT_EQ(memory(pod(container(limit("64Mi")) + "," + sidecar)), 96) << "no other is added";
-  EXPECT_EQ(memory(pod(container(limit("64Mi")),
-                       R"({"name":"queue-proxy","restartPolicy":"Always"})")),
-            64);
+  EXPECT_EQ(
+      memory(pod(container(limit("64Mi")), R"({"name":"queue-proxy","restartPolicy":"Always"})")),
+      64);
 }
 
 TEST(PodClaim, AddsContainersUp) {

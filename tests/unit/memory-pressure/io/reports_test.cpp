@@ -32,9 +32,8 @@ class PlayedReplica {
  public:
   PlayedReplica(boost::asio::io_context& io, const std::string& tls_dir)
       : server_{io, [this](std::unique_ptr<rpc::Call> call) { take(std::move(call)); }} {
-    const auto bound = server_.open({.address = "127.0.0.1:0",
-                                     .methods = {proto::kNodeStreamMethod},
-                                     .tls_dir = tls_dir});
+    const auto bound = server_.open(
+        {.address = "127.0.0.1:0", .methods = {proto::kNodeStreamMethod}, .tls_dir = tls_dir});
     EXPECT_TRUE(bound.has_value());
     port_ = std::to_string(bound->port);
   }
@@ -129,7 +128,7 @@ class ReportsTest : public ::testing::Test {
   std::optional<PlayedReplica> other;
 };
 
-TEST_F(ReportsTest, GoToTheOneReplicaThatTakesThemWhereverItStandsInTheList) {
+TEST_F(ReportsTest, GoToTheReplicaThatTakesThemAndAddressesBeforeItAreTriedOnce) {
   const std::string vacant = "unix:" + folder.path() + "/vacant";
   one->refuse(rpc::Code::unavailable);
 
@@ -157,7 +156,7 @@ TEST_F(ReportsTest, StayWithTheReplicaThatTakesThem) {
 
 // Goal: what happens while the leader changes is known to the next one.
 // Method: the leader resigns, a container is throttled before another leads.
-TEST_F(ReportsTest, TheNextLeaderHearsTheWholeStateInItsFirstReport) {
+TEST_F(ReportsTest, TheNextLeaderGetsTheWholeStateInItsFirstReport) {
   other->refuse(rpc::Code::unavailable);
   const auto reports = started({one->address(), other->address()});
   ASSERT_TRUE(eventually([&] { return reports->connected(); }));
