@@ -43,6 +43,8 @@ void write_state(Families& families, const ControlLoop& loop, const AgentFacts& 
                  facts.dry_run ? 1 : 0);
   families.gauge("node_agent_guarded", "1: a guardian releases containers after a crash.",
                  facts.guarded ? 1 : 0);
+  families.gauge("node_agent_nri", "1: the runtime's NRI sends starts of containers.",
+                 facts.nri ? 1 : 0);
   families.gauge("node_agent_reporting", "1: a stream to an autoscaler is open.",
                  facts.reporting ? 1 : 0);
 }

@@ -13,6 +13,7 @@ struct AgentFacts {
   bool dry_run = false;
   bool guarded = false;  ///< a guardian runs
   BirthCounts births{};
+  bool nri = false;           ///< the runtime's NRI sends starts
   std::uint64_t reports = 0;  ///< sent to the autoscaler
   bool reporting = false;     ///< a stream is open
   double started = 0;         ///< Unix seconds

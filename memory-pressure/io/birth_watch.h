@@ -80,8 +80,9 @@ class BirthWatch {
   /// if it is in there.
   void cover_siblings(const std::string& container);
 
-  /// The runtime reports that the program of `id` begins in the process `pid`: it is looked at like
-  /// one in a new group. Only for one of which no birth was reported, or it is reported again.
+  /// The runtime reports that the program of `id` begins in the process `pid`, or is about to: it
+  /// is looked at like one in a new group. Only for one of which no birth was reported, or it is
+  /// reported again.
   void started(const std::string& id, pid_t pid);
 
   void stop();

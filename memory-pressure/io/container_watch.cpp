@@ -97,7 +97,7 @@ void ContainerWatch::tell_born() {
 }
 
 void ContainerWatch::expect(const std::string& id) {
-  if (knows(id) || unborn_.size() >= kUnbornMax) return;
+  if (knows(id) || unborn_.contains(id) || unborn_.size() >= kUnbornMax) return;
   unborn_[id].since = clock_.now();
   client_.status(id, true, [this, id, alive = alive_.watch()](auto status) {
     if (alive.over()) return;

@@ -43,6 +43,13 @@ class ContainerWatch final : public ContainerView {
   /// when the program begins.
   void expect(const std::string& id);
 
+  /// The same, where its pod is known already and need not be asked for.
+  void expect(const std::string& id, const cri::Sandbox& pod) {
+    const bool has_room = sandboxes_.size() < cri::kEntriesMax;
+    if (!pod.id.empty() && has_room) sandboxes_.try_emplace(pod.id, pod);
+    expect(id);
+  }
+
   /// Containers whose programs have begun, as BirthWatch saw it. Each is in containers() from now
   /// on: with what its control group says at once, described when the runtime has answered.
   void born(const std::vector<Birth>& births);

@@ -129,6 +129,11 @@ App::App(Config config, Belongings belongings, MakePolicy make_policy)
                  .switch_on = [this](bool on) { loop_.switch_on(on); }}},
       page_server_{io_, clock_, page_, side_limits()},
       own_server_{io_, clock_, own_page_, side_limits()},
+      nri_{io_,
+           time_,
+           log_,
+           {.socket = config_.nri},
+           [this](const nri::Start& start) { on_start(start); }},
       signals_{io_} {
   loop_.on_recovered([this] {
     if (acts() && !signals_.seen()) begin();
@@ -223,6 +228,15 @@ void App::watch_births() {
                "runtime's list");
   }
   if (!belongings_.memory.group().empty()) births_.cover(belongings_.memory.group());
+  nri_.start();
+}
+
+// Its process is there before its program is, and looked at until then. What has begun meanwhile
+// is looked at once more, unless its birth was seen.
+void App::on_start(const nri::Start& start) {
+  if (watch_.knows(start.id)) return;
+  if (!start.begun) watch_.expect(start.id, start.pod);
+  if (start.pid > 0) births_.started(start.id, start.pid);
 }
 
 std::string App::kin_path() const {
@@ -381,6 +395,7 @@ void App::write_metrics(metrics::Families& families) const {
                       {.dry_run = config_.dry_run,
                        .guarded = guardian_ && guardian_->pid() > 0,
                        .births = births_.counts(),
+                       .nri = nri_.is_connected(),
                        .reports = reports_.reports(),
                        .reporting = reports_.connected(),
                        .started = to_seconds(started_.time_since_epoch())});

@@ -19,6 +19,7 @@
 #include "memory-pressure/io/guardian.h"
 #include "memory-pressure/io/journal_file.h"
 #include "memory-pressure/io/memory_sense.h"
+#include "memory-pressure/io/nri_plugin.h"
 #include "memory-pressure/io/psi_trigger.h"
 #include "memory-pressure/io/reports.h"
 #include "memory-pressure/io/state_lock.h"
@@ -49,6 +50,7 @@ class App {
   void protect_ourselves() const;
   void begin();
   void watch_births();
+  void on_start(const nri::Start& start);
   [[nodiscard]] std::string kin_path() const;
   void recall();
   void remember();
@@ -85,6 +87,7 @@ class App {
   AgentPage own_page_;
   net::ProxyServer page_server_;
   net::ProxyServer own_server_;
+  NriPlugin nri_;  // goes early: a start would wait for it while others end
   program::EndSignals signals_;
   int exit_code_ = 0;
 };

@@ -13,6 +13,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <sys/un.h>
 #include <unistd.h>
 #include <utility>
 
@@ -24,6 +25,7 @@ using Need = Reader::Need;
 using Flags = std::map<std::string, std::string>;
 
 constexpr std::size_t kNameMax = 253;
+constexpr std::size_t kSocketPathMax = sizeof(sockaddr_un::sun_path) - 1;
 constexpr double kCoresMax = 1000;
 constexpr std::int64_t kBytesMax = 1'000'000'000'000'000'000;
 
@@ -134,6 +136,18 @@ void read_enrolment(Reader& reader, const Config& config) {
   }
 }
 
+void read_nri(Reader& reader, std::string& socket) {
+  const std::string given = reader.find("SLUICE_NRI_SOCKET").value_or(socket);
+  socket.clear();
+  if (given.empty()) return;
+  auto path = socket_path(given);
+  if (!path || path->size() > kSocketPathMax) {
+    return reader.refuse("SLUICE_NRI_SOCKET", given,
+                         "the path of a socket such as /run/nri/nri.sock, or nothing for none");
+  }
+  socket = std::move(*path);
+}
+
 void read_environment(Reader& reader, Config& config) {
   config.node = reader.text("NODE_NAME", Need::optional);
   if (config.node.empty()) config.node = host_name();
@@ -153,6 +167,7 @@ void read_environment(Reader& reader, Config& config) {
   config.ca_file = reader.text("SLUICE_CA_FILE", Need::optional);
   config.enroll = reader.text("SLUICE_ENROLL_ADDRESS", Need::optional);
   read_enrolment(reader, config);
+  read_nri(reader, config.nri);
   config.metrics = reader.address_unless_empty("SLUICE_METRICS_ADDRESS", ":9090");
   config.log_least = settings::read_log_level(reader);
   config.ready_fd = settings::read_ready_fd(reader);

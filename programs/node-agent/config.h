@@ -33,13 +33,14 @@ struct Config {
   std::string state_dir = "/var/lib/sluice/node-agent";
   Duration lease = std::chrono::seconds{10};
   bool dry_run = false;
-  std::string node;                      ///< NODE_NAME, else the host's name
-  std::vector<std::string> autoscalers;  ///< SLUICE_AUTOSCALER_ADDRESS, separated by commas
-  std::string tls_dir;                   ///< SLUICE_TLS_DIR
-  std::string token_file;                ///< SLUICE_TOKEN_FILE: enrols by it; or empty
-  std::string enroll;                    ///< SLUICE_ENROLL_ADDRESS, host:port: where, then
-  std::string ca_file;                   ///< SLUICE_CA_FILE: the autoscaler's CAs, then
-  std::optional<net::Address> metrics;   ///< SLUICE_METRICS_ADDRESS, :9090; absent: set, but empty
+  std::string node;                       ///< NODE_NAME, else the host's name
+  std::vector<std::string> autoscalers;   ///< SLUICE_AUTOSCALER_ADDRESS, separated by commas
+  std::string tls_dir;                    ///< SLUICE_TLS_DIR
+  std::string token_file;                 ///< SLUICE_TOKEN_FILE: enrols by it; or empty
+  std::string enroll;                     ///< SLUICE_ENROLL_ADDRESS, host:port: where, then
+  std::string ca_file;                    ///< SLUICE_CA_FILE: the autoscaler's CAs, then
+  std::string nri = "/run/nri/nri.sock";  ///< SLUICE_NRI_SOCKET; empty: not used
+  std::optional<net::Address> metrics;    ///< SLUICE_METRICS_ADDRESS, :9090; absent: set, but empty
   log::Severity log_least = log::Severity::info;  ///< SLUICE_LOG_LEVEL
   int ready_fd = -1;                              ///< --ready-fd, SLUICE_READY_FD
 };

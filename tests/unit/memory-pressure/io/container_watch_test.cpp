@@ -182,6 +182,24 @@ TEST_F(Watch, AnAnswerThatComesAfterTheBirthIsNotAskedForTwice) {
   EXPECT_EQ(runtime.calls("ContainerStatus"), 1);
 }
 
+TEST_F(Watch, APodThatIsKnownWithItsContainerIsNotAskedFor) {
+  runtime.run("c1", {.pod = "train-7-x2f9k", .pid = 41, .created = true}, {.used_mib = 2});
+  cri::Sandbox pod;
+  pod.id = pod.name = "train-7-x2f9k";
+  pod.space = "batch";
+  pod.labels = {{"batch.kubernetes.io/job-name", "train-7"}};
+
+  watch.expect("c1", pod);
+  watch.expect("c1", pod);
+  begin("c1", 41);
+  ASSERT_TRUE(until_described("c1"));
+
+  EXPECT_TRUE(find("c1")->marks.batch);
+  EXPECT_EQ(find("c1")->pod_namespace, "batch");
+  EXPECT_EQ(runtime.calls("ListPodSandbox"), 0);
+  EXPECT_EQ(runtime.calls("ContainerStatus"), 1);
+}
+
 TEST_F(Watch, AQuestionThatCameTooEarlyIsAskedAgainAtTheBirth) {
   watch.expect("c1");
   ASSERT_TRUE(run_until(io, [&] { return runtime.calls("ContainerStatus") == 1; }));

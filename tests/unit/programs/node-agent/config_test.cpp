@@ -151,6 +151,16 @@ TEST(AgentConfig, TheEnvironmentNamesTheReceiverOfReports) {
   EXPECT_EQ(config->metrics->port, 0);
 }
 
+TEST(AgentConfig, NriIsAskedAtItsUsualSocketAtAnotherOrNotAtAll) {
+  EXPECT_EQ(read({})->nri, "/run/nri/nri.sock");
+  EXPECT_EQ(read({}, {{"SLUICE_NRI_SOCKET", "/x/nri.sock"}})->nri, "/x/nri.sock");
+  EXPECT_EQ(read({}, {{"SLUICE_NRI_SOCKET", "unix:///x/nri.sock"}})->nri, "/x/nri.sock");
+  EXPECT_EQ(read({}, {{"SLUICE_NRI_SOCKET", ""}})->nri, "");
+  EXPECT_NE(refusal({}, {{"SLUICE_NRI_SOCKET", "nri.sock"}}).find("SLUICE_NRI_SOCKET"),
+            std::string::npos);
+  EXPECT_TRUE(refusal({}, {{"SLUICE_NRI_SOCKET", "/" + std::string(107, 'x')}}).starts_with("78 "));
+}
+
 TEST(AgentConfig, AnEmptyMetricsAddressIsNone) {
   EXPECT_FALSE(read({}, {{"SLUICE_METRICS_ADDRESS", ""}})->metrics.has_value());
 }
