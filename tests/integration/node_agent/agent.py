@@ -34,7 +34,7 @@ class Agent(Program):
             '--memory-source': f'cgroup:{node.folder("memory")}', **DEFAULTS, **given})
         super().__init__([binary, *self.words], {
             'SLUICE_METRICS_ADDRESS': '127.0.0.1:0', 'SLUICE_AUTOSCALER_ADDRESS': autoscaler,
-            'NODE_NAME': 'lab', **dict(environment)})
+            'SLUICE_NRI_SOCKET': str(lab.nri), 'NODE_NAME': 'lab', **dict(environment)})
 
     def metrics(self):
         with urllib.request.urlopen(f'http://{self.addresses["metrics"]}/metrics',

@@ -28,15 +28,15 @@ def required_lab():
 
 
 @functools.cache
-def shared_lab():
+def shared_lab(programs=''):
     """The laboratory of a theme: it takes seconds to start."""
-    unittest.addModuleCleanup(close_lab)
-    return Lab().__enter__()
+    unittest.addModuleCleanup(close_lab, programs)
+    return Lab(programs).__enter__()
 
 
-def close_lab():
+def close_lab(programs=''):
     if shared_lab.cache_info().currsize:
-        shared_lab().close()
+        shared_lab(programs).close()
         shared_lab.cache_clear()
 
 
@@ -48,7 +48,12 @@ class LabCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         required_lab()
-        cls.lab = shared_lab()
+        cls.lab = shared_lab(cls.programs())
+
+    @staticmethod
+    def programs():
+        """The folder of the containerd to use; empty: the machine's."""
+        return ''
 
     def setUp(self):
         self.node = self.lab.node(**self.NODE)

@@ -41,6 +41,11 @@ oom_score = 0
   address = "{lab}/c.sock"
 [plugins."io.containerd.internal.v1.opt"]
   path = "{lab}/opt"
+[plugins."io.containerd.nri.v1.nri"]
+  disable = false
+  socket_path = "{lab}/nri.sock"
+  plugin_path = "{lab}/nri"
+  plugin_config_path = "{lab}/nri"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "localhost/pause:1"
   stats_collect_period = 1
@@ -82,9 +87,10 @@ def reason_against():
 
 
 class Lab:
-    """A runtime that runs as long as the `with`."""
+    """A runtime that runs as long as the `with`: the machine's containerd, or that of a folder, `programs`."""
 
-    def __init__(self):
+    def __init__(self, programs=''):
+        self.programs = programs
         self.lock = socket.socket(socket.AF_UNIX)
         self.folder = None
         self.process = None
@@ -131,9 +137,11 @@ class Lab:
     def start_runtime(self):
         """Starts containerd, or starts it again: containers outlive it."""
         from node_agent import cri
+        path = os.pathsep.join(filter(None, (self.programs, os.environ['PATH'])))
         with open(self.folder / 'containerd.log', 'ab') as log:
             self.process = subprocess.Popen(['containerd', '-c', str(self.folder / 'config.toml')],
-                                            stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                                            stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            env={**os.environ, 'PATH': path})
         if self.cri:
             self.cri.close()
         self.cri = cri.Cri(self.endpoint, self.pb)
@@ -164,6 +172,11 @@ class Lab:
     @property
     def socket(self):
         return self.folder / 'c.sock'
+
+    @property
+    def nri(self):
+        """Where the runtime has NRI, if it has any."""
+        return self.folder / 'nri.sock'
 
     @property
     def endpoint(self):

@@ -4,55 +4,18 @@ import contextlib
 import os
 import pathlib
 import signal
-import threading
 import time
 
 import grpc
-from node_agent.case import NODE_BYTES, AgentCase
+from node_agent.case import NODE_BYTES
 from node_agent.cri import RUNNING
+from node_agent.hold_case import GROWER, HELD_MIB, LEASE_SECONDS, LIMIT, HoldCase
 from node_agent.lab import MIB
 from wire import eventually
 
-JOB = {'batch.kubernetes.io/job-name': 'job'}
-LIMIT = 64 * MIB
-GROWER = ('grow', 40, 20)                       # keeps what it took
 WORKER = ('vol', 32, 4, 4, 1000, 1, 20)          # takes up to 32 MiB four times, then ends
 SMALL = ('grow', 12, 20)                        # twelve of them fit, though not by their limits
-HELD_MIB = 5
-LEASE_SECONDS = 3
 QUEUED_EVENTS = pathlib.Path('/proc/sys/fs/inotify/max_queued_events')
-
-
-class HoldCase(AgentCase):
-    """Jobs on a node for four of them by their limits, of which more are started at once by a starter that does not ask."""
-
-    def agent(self, **given):
-        return super().agent(**{'policy': 'foresight', 'sample': '50ms', 'lease': f'{LEASE_SECONDS}s', **given})
-
-    def job_pod(self, name='job', **more):
-        return self.pod(name, labels=JOB, **more)
-
-    def jobs(self, count, arguments, memory=LIMIT):
-        pod = self.job_pod()
-        return self.start([pod.create(f'job-{number}', arguments, memory=memory) for number in range(count)])
-
-    def start(self, made):
-        starts = [threading.Thread(target=one.start) for one in made]
-        for one in starts:
-            one.start()
-        for one in starts:
-            one.join()
-        return made
-
-    def frozen(self, containers):
-        return [one for one in containers if one.group.is_frozen()]
-
-    def held(self, containers, count):
-        eventually(lambda: len(self.frozen(containers)) >= count, f'{count} are held')
-        return self.frozen(containers)
-
-    def wait_thawed(self, containers, seconds):
-        eventually(lambda: not self.frozen(containers), 'all run on', seconds)
 
 
 class Births(HoldCase):
@@ -146,13 +109,6 @@ class Births(HoldCase):
         began = {one['id'] for one in agent.log() if one['message'] == 'container began'}
         self.assertLessEqual({one.id for one in jobs}, began)
         self.assertEqual(self.node.kernel_kills(), 0)
-
-    def unwatched(self, number):
-        """A group for a pod, deeper than the agent watches before it has seen a container there."""
-        group = self.node
-        for level in range(4):
-            group = group.child(f'deep-{number}-{level}')
-        return group
 
     def test_an_agent_that_is_started_on_a_full_node_ends_none(self):
         jobs = self.jobs(4, GROWER)

@@ -77,7 +77,7 @@ class Absent(AgentCase):
             '--runtime-endpoint': endpoint, '--state-dir': str(self.state()),
             '--memory-source': f'cgroup:{self.node.folder("memory")}', **DEFAULTS})]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   env={**os.environ, 'SLUICE_METRICS_ADDRESS': ''}, **more)
+                                   env={**os.environ, 'SLUICE_METRICS_ADDRESS': '', 'SLUICE_NRI_SOCKET': ''}, **more)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

