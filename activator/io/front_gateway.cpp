@@ -459,7 +459,8 @@ void FrontGateway::end(net::Exchange& exchange, const net::Outcome& outcome) {
                                      .secure = exchange.secure(),
                                      .dispatched = state.reached,
                                      .asleep = state.asleep,
-                                     .ignored = state.ignored});
+                                     .ignored = state.ignored,
+                                     .pod = state.pod == nullptr ? nullptr : &state.pod->id});
   if (state.pod != nullptr) leave_pod(state, now);
   --revision.requests;
   --requests_;

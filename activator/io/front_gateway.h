@@ -75,12 +75,13 @@ struct Served {
   Duration took;
   net::Outcome outcome;
   net::Traffic traffic;
-  Duration waited{0};       ///< of `took`, for a pod
-  bool cold = false;        ///< there was no pod when it came
-  bool secure = false;      ///< the client came over TLS
-  bool dispatched = false;  ///< a pod was chosen
-  bool asleep = false;      ///< it matched an ignore rule, and there was no pod
-  bool ignored = false;     ///< it matched an ignore rule
+  Duration waited{0};          ///< of `took`, for a pod
+  bool cold = false;           ///< there was no pod when it came
+  bool secure = false;         ///< the client came over TLS
+  bool dispatched = false;     ///< a pod was chosen
+  bool asleep = false;         ///< it matched an ignore rule, and there was no pod
+  bool ignored = false;        ///< it matched an ignore rule
+  const PodId* pod = nullptr;  ///< that it was sent to last; null: to none
 };
 
 /// Gets the events that the autoscaler and the platform need at once.

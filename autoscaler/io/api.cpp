@@ -1,6 +1,7 @@
 #include "autoscaler/io/api.h"
 
 #include "autoscaler/io/decision_json.h"
+#include "autoscaler/io/places_json.h"
 #include "autoscaler/io/status_json.h"
 #include "autoscaler/io/time_text.h"
 
@@ -173,6 +174,19 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
   }
   json answer = explained_json(revision->last(), about(facts));
   answer["ready_now"] = revision->counts().ready;
+  if (const auto* const move = revision->moving()) answer["moving"] = moving_json(*move);
+  if (const std::string first = parts_.placement.first_place(facts.id); !first.empty()) {
+    answer["first_place"] = first;
+  }
+  if (parts_.mover != nullptr && !revision->places().empty()) {
+    const std::string& least = revision->places().back().place;
+    const auto liked = parts_.mover->why_elsewhere(facts.id, least);
+    if (liked.place) {
+      answer["why_elsewhere"] = {{"place", least},
+                                 {"liked", parts_.placement.ledger().place(*liked.place).name},
+                                 {"why", liked.why}};
+    }
+  }
   answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);

@@ -5,6 +5,8 @@
 #include "autoscaler/io/front_facts.h"
 #include "autoscaler/io/history.h"
 #include "autoscaler/io/services_api.h"
+#include "autoscaler/placement/core/placement.h"
+#include "autoscaler/placement/io/mover.h"
 #include "common/api/event_ring.h"
 #include "common/base/ids.h"
 #include "common/time/time_point.h"
@@ -36,8 +38,10 @@ class Api final : public ServicesApi {
     const History& history;
     const ActivatorHub& hub;
     const NodeBook* nodes;  ///< null where there are none
+    const placement::Placement& placement;
     api::EventRing& events;
     const FrontFacts* front = nullptr;  ///< null in a cluster
+    Mover* mover = nullptr;             ///< null where nothing is moved between places
     /// Which other replica governs a revision of that name, if there is one, as `POD at ADDRESS`;
     /// empty: none is known. Absent where there is one replica.
     std::function<std::string(const RevisionId&)> elsewhere = {};
@@ -56,6 +60,10 @@ class Api final : public ServicesApi {
   ApiResult<nlohmann::json> scale(const ServiceName& name, const ScaleBounds& bounds) override;
   nlohmann::json version() override;
   nlohmann::json nodes() override;
+  nlohmann::json places() override;
+  nlohmann::json moves() override;
+  ApiResult<nlohmann::json> move(const ServiceName& name, const std::string& to) override;
+  ApiResult<nlohmann::json> drain(const std::string& place, bool drain) override;
   nlohmann::json config() override;
 
   api::EventRing& events() override { return parts_.events; }

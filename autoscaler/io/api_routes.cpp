@@ -1,16 +1,13 @@
 #include "autoscaler/io/api_routes.h"
 
+#include "autoscaler/io/shown_facts.h"
 #include "autoscaler/io/time_text.h"
-#include "common/base/clean_text.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
-#include "common/json/write.h"
 #include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -60,22 +57,6 @@ Whole text_answer(std::string body, std::string type = "text/plain; charset=utf-
 
 Whole answer_of(const ApiResult<json>& result, int status = 200) {
   return result ? json_answer(*result, status) : problem_answer(result.error());
-}
-
-// Why a replica did not start, or what it printed when it ended, may name files of this machine or
-// say what the program knows: for the engine's own user. Returns whether there was any of it.
-bool hide_failures(json& body) {
-  if (!body.is_object()) return false;
-  const bool failing = body.value("failing", false);
-  if (failing) body["why"] = "replicas fail to start; the user who runs the engine can see why";
-  const bool ended = body.erase("stderr_tail") > 0;
-  if (ended) body.erase("why");
-  const auto others = body.find("not_ready");
-  const bool listed = others != body.end() && others->is_array() && !others->empty();
-  if (listed) {
-    for (json& one : *others) one.erase("why");
-  }
-  return failing || ended || listed;
 }
 
 ApiResult<json> shown_to(const Asked& asked, ApiResult<json> status) {
@@ -286,12 +267,35 @@ Whole status_answer(const Asked& asked, const ServiceName& name) {
   return answer_of(shown_to(asked, asked.services.service(name)));
 }
 
+Whole move_answer(const Asked& asked, const ServiceName& name) {
+  const json body = reading::parsed(asked.request.body);
+  const std::string to = body.is_object() ? reading::text(body, "to") : std::string{};
+  if (to.empty()) {
+    return problem_answer(invalid_document("the body names no place", R"(send {"to":"PLACE"})"));
+  }
+  return answer_of(asked.services.move(name, to), 202);
+}
+
+// Below /api/v1/places.
+Whole place_answer(const Asked& asked) {
+  const Path& path = asked.target.path;
+  const bool drain = path.size() == 5 && path[4] == "drain";
+  const bool undrain = path.size() == 5 && path[4] == "undrain";
+  if (!drain && !undrain) return not_found(asked);
+  if (asked.request.method != "POST") {
+    return http::method_not_allowed(asked.request.method, "POST", "use POST");
+  }
+  if (const auto refused = asked.change(asked.request)) return problem_answer(*refused);
+  return answer_of(asked.services.drain(path[3], drain), 202);
+}
+
 Whole order_answer(const Asked& asked, const ServiceName& name, std::string_view verb) {
   if (asked.request.method != "POST") {
     return http::method_not_allowed(asked.request.method, "POST", "use POST");
   }
   if (const auto refused = asked.change(asked.request)) return problem_answer(*refused);
   if (verb == "scale") return scale_answer(asked, name);
+  if (verb == "move") return move_answer(asked, name);
   return answer_of(
       shown_to(asked, verb == "wake" ? asked.services.wake(name) : asked.services.sleep(name)),
       202);
@@ -313,7 +317,7 @@ ApiAnswer service_answer(const Asked& asked) {
     if (verb == "logs") return logs_answer(asked, name.name);
     return whole(verb == "history" ? history_answer(asked, name) : explain_answer(asked, name));
   }
-  if (verb == "wake" || verb == "sleep" || verb == "scale") {
+  if (verb == "wake" || verb == "sleep" || verb == "scale" || verb == "move") {
     return whole(order_answer(asked, name, verb));
   }
   return whole(not_found(asked));
@@ -344,6 +348,14 @@ ApiAnswer events_answer(const Asked& asked) {
   }
   answer.stream = std::move(stream);
   return answer;
+}
+
+Whole policies_answer(const Asked& asked) {
+  if (asked.request.method != "POST") return method_not_allowed(asked, "POST");
+  if (asked.request.proof != Proof::socket) {
+    return socket_only("a check of policies", "sluice policy check FILE");
+  }
+  return answer_of(asked.machine->check_policies(asked.request.body));
 }
 
 ApiAnswer shutdown_answer(const Asked& asked) {
@@ -393,6 +405,8 @@ std::optional<Whole> single_answer(const Asked& asked, const std::string& word) 
     const json nodes = asked.services.nodes();
     if (!nodes.is_null()) return list_answer(nodes, asked.target);
   }
+  if (word == "places") return list_answer(asked.services.places(), asked.target);
+  if (word == "moves") return list_answer(asked.services.moves(), asked.target);
   if (word == "config") {
     const json config = asked.services.config();
     if (!config.is_null()) return json_answer(config);
@@ -418,6 +432,10 @@ ApiAnswer route(const Asked& asked) {
   const Path& path = asked.target.path;
   const bool api_path = path.size() >= 3 && path[0] == "api" && path[1] == "v1";
   if (api_path && path.size() >= 5 && path[2] == "services") return service_answer(asked);
+  if (api_path && path.size() >= 4 && path[2] == "places") return whole(place_answer(asked));
+  if (asked.machine != nullptr && path == Path{"api", "v1", "placement", "check"}) {
+    return whole(policies_answer(asked));
+  }
   const bool single = api_path && path.size() == 3;
   if (single && asked.machine != nullptr) {
     if (path[2] == "shutdown") return shutdown_answer(asked);
@@ -448,44 +466,6 @@ ApiAnswer ApiRoutes::answer(const ApiRequest& request) {
   const auto target = http::parse_target(request.target);
   if (!target) return whole(problem_answer(target.error()));
   return route({services_, machine_, change_, request, *target, clock_.now()});
-}
-
-std::optional<std::string> event_data(const Event& event, Proof proof) {
-  if (proof != Proof::none) return event.data();
-  // By name: a kind of event that is new is for the engine's user alone until it stands here.
-  constexpr std::array<std::string_view, 5> kForAll{"engine", "service", "replica", "decision",
-                                                    "cold_start"};
-  if (std::find(kForAll.begin(), kForAll.end(), event.key.type) == kForAll.end())
-    return std::nullopt;
-  json body = reading::parsed(event.data());
-  if (!body.is_object()) return std::nullopt;
-  return hide_failures(body) ? json_line(body) : event.data();
-}
-
-std::string sse_text(const Event& event, Proof proof) {
-  const auto data = event_data(event, proof);
-  if (!data) return {};
-  return "id: " + std::to_string(event.id) + "\nevent: " + event.key.type + "\ndata: " + *data +
-         "\n\n";
-}
-
-std::string output_text(const OutputLine& line, bool times) {
-  std::string text;
-  if (times) text += line.time + " ";
-  text += line.replica;
-  if (times && line.start > 0) text += "#" + std::to_string(line.start);
-  return text + " | " + clean_text(line.text) + "\n";
-}
-
-std::string log_line_of(const Event& event, bool times) {
-  const json body = reading::parsed(event.data());
-  if (!body.is_object()) return {};
-  OutputLine line{.time = reading::text(body, "time"),
-                  .replica = reading::text(body, "replica"),
-                  .start = reading::whole(body, "start").value_or(0),
-                  .text = reading::text(body, "text")};
-  if (line.replica.empty()) line.replica = "?";
-  return output_text(line, times);
 }
 
 }  // namespace sluice::autoscaler

@@ -1,5 +1,6 @@
 #include "autoscaler/io/decision_json.h"
 
+#include "autoscaler/io/places_json.h"
 #include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
@@ -28,30 +29,32 @@ nlohmann::json inputs_of(const DecisionRecord& record) {
 }  // namespace
 
 nlohmann::json decision_json(const DecisionRecord& record, const About& of) {
-  return {{"time", format_time(record.time)},
-          {"namespace", of.id.space},
-          {"service", of.service},
-          {"revision", record.revision},
-          {"trigger", name(record.trigger)},
-          {"valid", record.valid},
-          {"metric", name(record.metric)},
-          {"stable", record.stable},
-          {"panic", record.panic},
-          {"target", record.target},
-          {"total", record.total},
-          {"ready", record.ready},
-          {"wanted_stable", record.wanted_stable},
-          {"wanted_panic", record.wanted_panic},
-          {"up_limit", record.up_limit},
-          {"down_limit", record.down_limit},
-          {"mode", name(record.mode)},
-          {"desired", record.desired},
-          {"bounded", record.bounded},
-          {"granted", record.granted},
-          {"bound_by", name(record.bound_by)},
-          {"excess_burst_capacity", record.excess_burst_capacity},
-          {"route_mode", name(record.route_mode)},
-          {"why", why(record)}};
+  nlohmann::json decision = {{"time", format_time(record.time)},
+                             {"namespace", of.id.space},
+                             {"service", of.service},
+                             {"revision", record.revision},
+                             {"trigger", name(record.trigger)},
+                             {"valid", record.valid},
+                             {"metric", name(record.metric)},
+                             {"stable", record.stable},
+                             {"panic", record.panic},
+                             {"target", record.target},
+                             {"total", record.total},
+                             {"ready", record.ready},
+                             {"wanted_stable", record.wanted_stable},
+                             {"wanted_panic", record.wanted_panic},
+                             {"up_limit", record.up_limit},
+                             {"down_limit", record.down_limit},
+                             {"mode", name(record.mode)},
+                             {"desired", record.desired},
+                             {"bounded", record.bounded},
+                             {"granted", record.granted},
+                             {"bound_by", name(record.bound_by)},
+                             {"excess_burst_capacity", record.excess_burst_capacity},
+                             {"route_mode", name(record.route_mode)},
+                             {"why", why(record)}};
+  if (!record.places.empty()) decision["places"] = shares_json(record.places);
+  return decision;
 }
 
 nlohmann::json mode_for_s(const DecisionRecord& record) {

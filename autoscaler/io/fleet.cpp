@@ -51,7 +51,7 @@ bool Fleet::drop(const RevisionId& revision, std::string_view what) {
   around_.events.gone(*found->second, what);
   revisions_.erase(found);
   around_.hub.remove(revision, around_.clock.now());
-  around_.room.forget(revision);
+  around_.placement.forget(revision);
   around_.news();
   return true;
 }

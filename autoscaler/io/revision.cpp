@@ -95,10 +95,11 @@ DecisionRecord Revision::last() const {
   DecisionRecord record = scaler().last();
   record.revision = facts_.id.name;  // before the first evaluation too
   if (shortage_ && !by_hand()) {
-    limit_by_capacity(record, std::min(record.bounded, granted_), shortage_->text);
+    limit_by_capacity(record, std::min(record.bounded, granted_), shortage_->why.detail);
   } else {
     record.granted = granted_;
   }
+  record.places = places_;
   return record;
 }
 
@@ -177,11 +178,17 @@ void Revision::merge(std::vector<model::Pod> pods) {
 }
 
 bool Revision::leaving(const PodFacts& pod) const {
-  return pod.watched.terminating || removals_.leaving(pod.watched.id);
+  return pod.watched.terminating || removals_.leaving(pod.watched.id) ||
+         (is_avoided(pod) && pod.watched.node == move_->from);
+}
+
+bool Revision::is_avoided(const PodFacts& pod) const {
+  return move_ && std::find(move_->orders.avoid.begin(), move_->orders.avoid.end(),
+                            pod.watched.id) != move_->orders.avoid.end();
 }
 
 bool Revision::throttled(const PodFacts& pod) const {
-  return around_.room.throttled(facts_.id.space, pod.watched.id.name, pod.watched.node);
+  return around_.throttled.throttled(facts_.id.space, pod.watched.id.name, pod.watched.node);
 }
 
 Revision::Counts Revision::counts() const {
@@ -192,7 +199,7 @@ Revision::Counts Revision::counts() const {
       ++counts.leaving;
     } else if (throttled(pod)) {
       ++counts.throttled;
-    } else if (pod.watched.ready) {
+    } else if (pod.watched.ready && !is_avoided(pod)) {
       ++counts.ready;
     } else {
       ++counts.starting;
@@ -288,7 +295,8 @@ std::vector<std::string> Revision::avoided() const {
   std::vector<std::string> addresses;
   for (const PodFacts& pod : pods_) {
     if (!pod.watched.address) continue;
-    if (leaving(pod) || throttled(pod)) addresses.push_back(pod.watched.address->text());
+    if (leaving(pod) || throttled(pod) || is_avoided(pod))
+      addresses.push_back(pod.watched.address->text());
   }
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
@@ -313,19 +321,7 @@ void Revision::publish() {
 }
 
 void Revision::announce() {
-  std::vector<RemovalCandidate> candidates;
-  candidates.reserve(pods_.size());
-  for (const PodFacts& pod : pods_) {
-    candidates.push_back({.id = pod.watched.id,
-                          .ready = pod.watched.ready,
-                          .throttled = throttled(pod),
-                          .terminating = pod.watched.terminating,
-                          .failed = !pod.watched.failed.empty(),
-                          .load = around_.load_now
-                                      ? std::optional{around_.load_now(facts_.id, pod.watched.id)}
-                                      : pod.load});
-  }
-  removals_.plan(candidates, granted_);
+  if (!move_) removals_.plan(candidates(), granted_, places_);
   note_start_failure();
 
   proto::RevisionState state;
@@ -341,7 +337,9 @@ void Revision::announce() {
   const auto there = static_cast<std::int32_t>(around_.hub.connected());
   state.activators = std::min(activators_, std::max(1, there));
   state.avoid = avoided();
-  removals_.told(around_.hub.set_state(std::move(state), around_.clock.now()));
+  const std::uint64_t version = around_.hub.set_state(std::move(state), around_.clock.now());
+  removals_.told(version);
+  note_avoided(version);
   around_.news();
   release();
   around_.events.changed(*this);
@@ -351,8 +349,14 @@ void Revision::release() {
   const TimePoint now = around_.clock.now();
   removals_.release(
       [this, now](std::uint64_t version) { return around_.hub.applied(facts_.id, version, now); });
-  around_.platform.apply(facts_.id, {.replicas = granted_,
-                                     .remove = removals_.released(),
+  std::vector<placement::PlaceShare> places = ordered_places();
+  std::int32_t replicas = move_ ? 0 : granted_;
+  if (move_) {
+    for (const placement::PlaceShare& share : places) replicas += share.replicas;
+  }
+  around_.platform.apply(facts_.id, {.replicas = replicas,
+                                     .places = std::move(places),
+                                     .remove = removable(),
                                      .route_mode = route_mode(),
                                      .activators = activators_,
                                      .avoid = avoided(),
@@ -379,7 +383,7 @@ ScaleReport Revision::report() const {
           .activity = scaler().activity(),
           .metrics_missing = metrics_missing_,
           .bound_by = record.bound_by,
-          .cannot_scale = shortage_ ? shortage_->text : std::string{},
+          .cannot_scale = shortage_ ? shortage_->why.detail : std::string{},
           .start_failed = start_failure_,
           .why = why(record)};
 }

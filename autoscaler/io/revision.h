@@ -3,11 +3,13 @@
 #include "autoscaler/core/activators/activator_hub.h"
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/nodes/removals.h"
-#include "autoscaler/core/nodes/room.h"
+#include "autoscaler/core/nodes/throttled_pods.h"
 #include "autoscaler/io/fleet_events.h"
 #include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_scraper.h"
+#include "autoscaler/placement/core/move_view.h"
+#include "autoscaler/placement/core/placement.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
 #include "common/loop/loop.h"
@@ -15,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -30,7 +33,8 @@ struct Surroundings {
   const log::Logger& log;
   ScaleLoop& loop;
   ActivatorHub& hub;
-  Room& room;
+  placement::Placement& placement;
+  const ThrottledPods& throttled;
   Platform& platform;
   FleetEvents& events;
   std::mt19937_64& random;
@@ -39,6 +43,10 @@ struct Surroundings {
   /// Requests on a pod right now, where the activator is in the same process; null elsewhere: what
   /// the last scrape said counts.
   std::function<double(const RevisionId&, const PodId&)> load_now = {};
+  /// A revision has no room for all that it wants; null where nothing is moved for it.
+  std::function<void()> on_shortage = {};
+  /// Whether services are being moved so that the revision has room: its requests wait for that.
+  std::function<bool(const RevisionId&)> room_is_made = {};
 };
 
 /// One revision of the platform: it is scraped, evaluated, and its orders go to the activators and
@@ -112,7 +120,28 @@ class Revision final : public ScaledRevision {
   /// An activator has applied a version.
   void on_applied();
 
-  /// The room answers otherwise now: pods are throttled or are no longer, gates open or shut.
+  /// What a move of its replicas between two places orders.
+  struct MoveOrder {
+    std::string from;
+    std::string to;
+    placement::MoveState state = placement::MoveState::planned;
+    placement::MoveOrders orders{};
+  };
+
+  /// What such a move is shown: all but the tallies, and the room at `to`.
+  [[nodiscard]] placement::MoveView move_view(const std::string& from, const std::string& to) const;
+
+  /// The move that runs; null: none does.
+  [[nodiscard]] const MoveOrder* moving() const { return move_ ? &*move_ : nullptr; }
+
+  /// In flight on its replicas, as far as that is known.
+  [[nodiscard]] std::int64_t requests_now() const;
+
+  /// The orders are in force until others are, or none. Meanwhile no replica is chosen to go but by
+  /// them.
+  void set_move(std::optional<MoveOrder> order);
+
+  /// Placement answers otherwise now: gates open or shut, or pods are throttled or are no longer.
   void on_room_changed() { publish(); }
 
   [[nodiscard]] const model::Revision& facts() const { return facts_; }
@@ -125,6 +154,14 @@ class Revision final : public ScaledRevision {
 
   /// How many of the requested replicas there is room for, as last reported.
   [[nodiscard]] std::int32_t granted() const { return granted_; }
+
+  /// Why not all that are wanted are granted; null: they are.
+  [[nodiscard]] const placement::Missing* missing() const {
+    return shortage_ ? &shortage_->why : nullptr;
+  }
+
+  /// Where those that are granted are to be, the most liked place first; empty: there is one only.
+  [[nodiscard]] const std::vector<placement::PlaceShare>& places() const { return places_; }
 
   /// The last decision, with what of it is granted now, and why not all.
   [[nodiscard]] DecisionRecord last() const;
@@ -160,10 +197,9 @@ class Revision final : public ScaledRevision {
   void probe();
   [[nodiscard]] std::optional<Duration> proxied_for() const;
   [[nodiscard]] ScaleReport report() const;
-  [[nodiscard]] Room::Granted grant(std::int32_t want);
-  [[nodiscard]] Room::Granted take_choice(std::int32_t chosen);
+  [[nodiscard]] placement::RevisionDemand demand();
   [[nodiscard]] std::int32_t load_wants(std::int32_t want) const;
-  void note_shortage(const Room::Granted& granted);
+  void note_shortage(const placement::Grant& granted);
   [[nodiscard]] std::string failing_start() const;
   void note_start_failure();
   [[nodiscard]] bool refuses_starts() const;
@@ -176,6 +212,11 @@ class Revision final : public ScaledRevision {
   void scrape_ended(const ScrapeResult& result);
   [[nodiscard]] RevisionScaler& scaler() const;
   [[nodiscard]] std::vector<std::string> avoided() const;
+  [[nodiscard]] bool is_avoided(const PodFacts& pod) const;
+  [[nodiscard]] std::vector<RemovalCandidate> candidates() const;
+  [[nodiscard]] std::vector<placement::PlaceShare> ordered_places() const;
+  [[nodiscard]] std::vector<PodId> removable() const;
+  void note_avoided(std::uint64_t version);
 
   Surroundings& around_;
   model::Revision facts_;         // its pods are in pods_
@@ -187,13 +228,20 @@ class Revision final : public ScaledRevision {
   StatScraper scraper_;
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
+  std::vector<placement::PlaceShare> places_;   // of those granted; empty: there is one place only
+  std::vector<placement::ReplicaAt> replicas_;  // of the last demand()
+  std::optional<MoveOrder> move_;
+  std::uint32_t failed_before_move_ = 0;         // starts in a row
+  std::map<PodId, std::uint64_t> avoided_from_;  // by a move: the version that brought it
 
-  // Why not all that is wanted is granted, since when, and when requests get that answer.
+  // Why not all that is wanted is granted, since when requests wait for it.
   struct Shortage {
-    std::string text;
+    placement::Missing why;
     TimePoint since{};
-    std::optional<Duration> patience{};
-    Duration retry_after{0};
+
+    [[nodiscard]] bool is_told(TimePoint now) const {
+      return why.patience && now - since >= *why.patience;
+    }
   };
 
   std::optional<Shortage> shortage_;

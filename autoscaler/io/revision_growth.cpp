@@ -2,6 +2,7 @@
 // requests that no start will serve.
 
 #include "autoscaler/io/revision.h"
+#include "common/messages/start_gate.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,28 +19,60 @@ std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
 }
 
+proto::CannotScaleReason on_the_wire(placement::Reason reason) {
+  switch (reason) {
+    case placement::Reason::no_matching_place:
+      return proto::CannotScaleReason::no_matching_place;
+    case placement::Reason::gate:
+    case placement::Reason::gate_later:
+      return proto::CannotScaleReason::node_pressure;
+    case placement::Reason::none:
+    case placement::Reason::too_big:
+    case placement::Reason::place_away:
+    case placement::Reason::slots:
+    case placement::Reason::cpu:
+    case placement::Reason::memory:
+    case placement::Reason::pressure:
+    case placement::Reason::fragmented:
+    case placement::Reason::node_limit:
+      break;
+  }
+  return proto::CannotScaleReason::no_capacity;
+}
+
 }  // namespace
 
 void Revision::take_room() {
-  const std::int32_t wanted = want();
-  note_shortage(by_hand() ? take_choice(wanted) : grant(wanted));
+  placement::Grant granted = around_.placement.ask(facts_.id, demand());
+  granted_ = granted.replicas;
+  places_ = std::move(granted.places);
+  // The rest of what is granted one at a time.
+  if (granted.ask_again) look_again(*granted.ask_again);
+  note_shortage(granted);
 }
 
-Room::Granted Revision::grant(std::int32_t want) {
+// A number chosen by hand runs whatever there is room for.
+placement::RevisionDemand Revision::demand() {
   const TimePoint now = around_.clock.now();
-  const auto settled = std::count_if(pods_.begin(), pods_.end(), [this, now](const PodFacts& pod) {
-    return !leaving(pod) && now - pod.seen >= kClaimKept;
-  });
-  Room::Granted granted =
-      around_.room.grant(facts_.id, {.wanted = want,
-                                     .load = load_wants(want),
-                                     .ordered = std::min(want, granted_),
-                                     .settled = static_cast<std::int32_t>(settled),
-                                     .now = now});
-  granted_ = granted.replicas;
-  // The rest of what is granted one at a time.
-  if (granted.spaced) look_again(now + kStartSpacing);
-  return granted;
+  replicas_.clear();
+  for (const PodFacts& pod : pods_) {
+    replicas_.push_back({.node = pod.watched.node,
+                         .leaving = pod.watched.terminating,
+                         .chosen = removals_.leaving(pod.watched.id),
+                         .settled = now - pod.seen >= kClaimKept});
+  }
+  const std::int32_t wanted = want();
+  return {.wanted = wanted,
+          .load = load_wants(wanted),
+          .ordered = std::min(wanted, granted_),
+          .each = {.cpu = facts_.claim_cpu.value_or(0),
+                   .memory = facts_.claim_memory.value_or(kDefaultClaim),
+                   .slots = 1},
+          .wish = &facts_.placement,
+          .replicas = replicas_,
+          .forced = by_hand(),
+          .moving = move_.has_value(),
+          .now = now};
 }
 
 // Without what is only kept: by panic, by delays, by windows.
@@ -49,38 +82,30 @@ std::int32_t Revision::load_wants(std::int32_t want) const {
   return std::min(want, std::max({last.wanted_stable, last.wanted_panic, last.bounds.min}));
 }
 
-// A number chosen by hand runs whatever there is room for.
-Room::Granted Revision::take_choice(std::int32_t chosen) {
-  around_.room.forget(facts_.id);
-  granted_ = chosen;
-  return {.replicas = chosen};
-}
-
-void Revision::note_shortage(const Room::Granted& granted) {
-  if (granted.bounded != shortage_.has_value()) {
-    around_.log.write(granted.bounded ? log::Severity::warning : log::Severity::info,
-                      granted.bounded ? "there is no room for all requested replicas"
-                                      : "there is room for all requested replicas again",
+void Revision::note_shortage(const placement::Grant& granted) {
+  const auto& missing = granted.missing;
+  if (missing.has_value() != shortage_.has_value()) {
+    around_.log.write(missing ? log::Severity::warning : log::Severity::info,
+                      missing ? "there is no room for all requested replicas"
+                              : "there is room for all requested replicas again",
                       {{"revision", shown(facts_.id)},
                        {"wanted", std::to_string(want())},
                        {"granted", std::to_string(granted_)},
-                       {"free_bytes", std::to_string(granted.free)}});
-    if (granted.bounded) {
-      around_.events.warn(
-          facts_, "there is no room for all requested replicas: " + granted.shortage, granted.fix);
+                       {"why", missing ? missing->detail : std::string{}}});
+    if (missing && around_.on_shortage) around_.on_shortage();
+    if (missing) {
+      around_.events.warn(facts_, "there is no room for all requested replicas: " + missing->detail,
+                          missing->fix);
     }
   }
-  if (!granted.bounded) {
+  if (!missing) {
     shortage_.reset();
     return;
   }
-  const TimePoint since = shortage_ ? shortage_->since : around_.clock.now();
-  shortage_ = Shortage{.text = granted.shortage,
-                       .since = since,
-                       .patience = granted.patience,
-                       .retry_after = granted.retry_after};
-  if (granted.patience && around_.clock.now() - since < *granted.patience) {
-    look_again(since + *granted.patience);
+  const TimePoint now = around_.clock.now();
+  shortage_ = Shortage{.why = *missing, .since = shortage_ ? shortage_->since : now};
+  if (missing->patience && !shortage_->is_told(now)) {
+    look_again(shortage_->since + *missing->patience);
   }
 }
 
@@ -134,10 +159,11 @@ std::optional<proto::CannotScale> Revision::cannot_scale() const {
                                                  ? facts_.start_failure->retry_at - now
                                                  : kStartFailedRetry};
   }
-  if (shortage_ && shortage_->patience && now - shortage_->since >= *shortage_->patience) {
-    return proto::CannotScale{.reason = Reason::node_pressure,
-                              .detail = shortage_->text,
-                              .retry_after = shortage_->retry_after};
+  if (shortage_ && shortage_->is_told(now) &&
+      !(around_.room_is_made && around_.room_is_made(facts_.id))) {
+    return proto::CannotScale{.reason = on_the_wire(shortage_->why.reason),
+                              .detail = shortage_->why.detail,
+                              .retry_after = shortage_->why.retry_after};
   }
   return std::nullopt;
 }

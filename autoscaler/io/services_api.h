@@ -83,6 +83,19 @@ class ServicesApi {
   /// Reports of the nodes, ordered by name; null: this form has no such list.
   [[nodiscard]] virtual nlohmann::json nodes() = 0;
 
+  /// Where replicas can run, the most liked place first.
+  [[nodiscard]] virtual nlohmann::json places() = 0;
+
+  /// Moves between places, the newest first.
+  [[nodiscard]] virtual nlohmann::json moves() = 0;
+
+  /// Moves all replicas of a service to a place. Answers {"moves":[ID…],"asleep":bool}.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> move(const ServiceName& name,
+                                                       const std::string& to) = 0;
+
+  /// Empties a place, or lets replicas go there again. Answers the place.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> drain(const std::string& place, bool drain) = 0;
+
   /// The keys of `config-autoscaler` in force; null: this form does not show them.
   [[nodiscard]] virtual nlohmann::json config() = 0;
 
@@ -183,6 +196,11 @@ class MachineApi {
 
   /// Removes the service; its replicas drain. Answers the last status.
   [[nodiscard]] virtual ApiResult<nlohmann::json> remove(const std::string& name) = 0;
+
+  /// Judges the policies of a `config.yaml`, or of what is below its `placement`, and answers what
+  /// each would choose now: {"policies":[{"name","mode","select","decides","places"}]}. Nothing
+  /// changes.
+  [[nodiscard]] virtual ApiResult<nlohmann::json> check_policies(const std::string& yaml) = 0;
 
   /// Output lines of replicas, oldest first, as output_text() has them.
   [[nodiscard]] virtual ApiResult<ServiceLines> logs(const std::string& name,

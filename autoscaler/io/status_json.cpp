@@ -2,6 +2,7 @@
 
 #include "autoscaler/io/status_json.h"
 
+#include "autoscaler/io/places_json.h"
 #include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
@@ -104,9 +105,13 @@ json status_json(const Revision& revision, const json& last_cold_start) {
   std::optional<double> ms;
   if (!last_cold_start.is_null()) ms = last_cold_start.at("total_ms").get<double>();
   json status = status_json(status_of(revision, ms));
+  const bool placed = !revision.places().empty();
+  if (placed) status["places"] = shares_json(revision);
+  if (const auto* const move = revision.moving()) status["moving"] = moving_json(*move);
   json& replicas = status["replicas"] = json::array();
   for (const Revision::PodFacts& pod : revision.pods()) {
     replicas.push_back(replica_json(revision, pod));
+    if (!pod.watched.node.empty() && placed) replicas.back()["place"] = pod.watched.node;
   }
   return status;
 }

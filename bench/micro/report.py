@@ -38,6 +38,10 @@ BARS = (
     ('throttler_replace/10000', None, 'us', '<', 10),
     ('throttler_release', None, 'ms', '<', 10),
     ('throttler_idle/10000', 'bytes_per_idle_revision', 'B', '<=', 700),
+    ('placement_ask', None, 'ns', '<=', 1000),
+    ('placement_ask', 'allocations_per_item', '', '<=', 0),
+    ('placement_choose/50000', None, 'us', '<', 5),
+    ('placement_choose/50000', 'allocations_per_item', '', '<=', 0),
 )
 NANOSECONDS = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}
 

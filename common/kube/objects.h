@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/kube/object_name.h"
+#include "common/model/selector.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -15,27 +16,7 @@
 namespace sluice::kube {
 
 using StringMap = std::map<std::string, std::string, std::less<>>;
-
-/// A label selector: all of `labels`, and all of `expressions`.
-struct Selector {
-  enum class Operator : std::uint8_t { in, not_in, exists, does_not_exist };
-
-  struct Expression {
-    std::string key;
-    Operator op = Operator::exists;
-    std::vector<std::string> values;
-
-    friend bool operator==(const Expression&, const Expression&) = default;
-  };
-
-  StringMap labels;
-  std::vector<Expression> expressions;
-
-  /// An empty selector matches nothing here: none of ours is meant to match everything.
-  [[nodiscard]] bool matches(const StringMap& of) const;
-
-  friend bool operator==(const Selector&, const Selector&) = default;
-};
+using model::Selector;
 
 struct OwnerReference {
   std::string kind;

@@ -3,6 +3,7 @@
 #include "common/base/ids.h"
 #include "common/base/result.h"
 #include "common/model/host_rule.h"
+#include "common/model/placement_wish.h"
 #include "common/net/address.h"
 #include "common/scaling/cluster_config.h"
 #include "common/scaling/scaling_spec.h"
@@ -89,6 +90,9 @@ struct Revision {
   /// machine; absent: it does not, or nothing has confirmed it.
   std::optional<TimePoint> proxied_since = TimePoint::min();
   autoscaler::Reachability reachability = autoscaler::Reachability::reachable;
+  PlacementWish placement{};  ///< where its pods may run
+  /// Two of its pods cannot run beside each other: none is moved behind its traffic.
+  bool one_at_a_time = false;
   /// Replicas chosen by hand: they run whatever the load is, until this is absent again.
   std::optional<std::int32_t> chosen{};
   /// What runs its pods, where that can change; empty: it cannot, or is not there now. Data of one
@@ -105,6 +109,10 @@ struct Revision {
   bool retired = false;
   /// The one of its service that people see. Another has its place still, or already, if not.
   bool in_service = true;
+  /// Why the replicas that are added fail one after the other, where the platform starts them
+  /// itself, while others are ready; empty: they do not.
+  std::string growth_failure{};
+  std::uint32_t failed_starts = 0;              ///< in a row, with that or another cause
   std::optional<StartFailure> start_failure{};  ///< absent: none, or its pods have it (Pod::failed)
 
   friend bool operator==(const Revision&, const Revision&) = default;

@@ -28,6 +28,15 @@ ANNOTATIONS = {
                                                     'served, but wake and scale nothing'),
     'autoscaling.sluice.dev/ignore-user-agents': ('none', 'one regular expression (RE2) a line: the same by '
                                                           '`User-Agent`'),
+    'placement.sluice.dev/application': ('alone', 'name of an application: its services are moved with a view to each '
+                                                  'other'),
+    'placement.sluice.dev/clusters': ('every group', 'names of groups, the one liked most first, separated by commas; '
+                                                     '`any` at the end: then every other'),
+    'placement.sluice.dev/max-per-node': ('`0`', 'most replicas in one group; 0: no limit'),
+    'placement.sluice.dev/movable': ('`true`', '`false`: its replicas are not moved to make room for others'),
+    'placement.sluice.dev/move-priority': ('`0`', 'whole number: services with a lower one are moved first'),
+    'placement.sluice.dev/pin': ('none', 'the only group in which its replicas may run'),
+    'placement.sluice.dev/where': ('none', 'labels that a group must have: `gpu=yes,zone in (a,b),!old`'),
     'serving.knative.dev/progress-deadline': ('`600s`', 'and 30 s more: how long a service without a ready replica stays '
                                                         'wanted; `sluice.dev/start-timeout` limits a start'),
     'sluice.dev/hosts': ('none', 'of the service\'s own metadata: more hosts, comma separated, each with an optional '

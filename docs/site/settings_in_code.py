@@ -5,6 +5,7 @@ import re
 import subprocess
 
 ANNOTATIONS = 'common/scaling/annotations.cpp'
+PLACEMENT = 'common/scaling/placement_annotations.cpp'
 ANNOTATION_ROOMS = ('common/scaling', 'platform/process')
 VARIABLE_ROOMS = ('platform/process', 'programs/sluice', 'common/kube/access.cpp')
 SIDECAR = 'platform/process/sidecar.cpp'
@@ -15,6 +16,7 @@ NOT_THE_ENGINE = 'programs/sluice/engine/demo_app.cpp'
 
 LITERAL = re.compile(r'"([^"\n]*)"')
 ANNOTATION = re.compile(r'"((?:autoscaling\.knative|serving\.knative|autoscaling\.sluice|sluice)\.dev/[a-z][a-z-]*)"')
+PLACEMENT_KEY = re.compile(r'\{"([a-z-]+)", &Reading::')
 READ_VARIABLE = re.compile(r'(?:getenv|process_env|absolute_env|value_of|\benv)\((?:\w+, )?"([A-Z][A-Z0-9_]+)"'
                            r'|\bEngineVariable \w+\{\s*"([A-Z][A-Z0-9_]+)"'
                            r'|const name : \{"([A-Z_]+)", "([A-Z_]+)"\}')
@@ -79,6 +81,7 @@ def annotations(sources):
     prefix = 'autoscaling.knative.dev/'
     found = {prefix + name: '' for name in arrays['kPlain']}
     found |= {prefix + name: re.sub(r'-(\w)', lambda match: match[1].upper(), name) for name in arrays['kAliased']}
+    found |= {f'placement.sluice.dev/{name}': '' for name in some(PLACEMENT_KEY.findall(sources[PLACEMENT]), PLACEMENT)}
     for path, code in sources.items():
         if path.startswith(ANNOTATION_ROOMS):
             found |= {key: '' for key in ANNOTATION.findall(code) if key not in found}

@@ -22,7 +22,7 @@ struct StartAnswer {
 /// The start gate of a starter that sees every look at its node (memory-pressure.md 5.3.1). Claims
 /// add up from the grant on, not from when their memory shows up, so that many may start in one
 /// turn. One is always let in on an empty node. The gate over the reports of many nodes is
-/// autoscaler/core/nodes/node_book.h.
+/// autoscaler/placement/core/node_gates.h.
 class StartGate {
  public:
   /// Until the first report, everything may start.

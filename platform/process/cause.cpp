@@ -232,6 +232,10 @@ Cause cause_of_end(const EndSight& seen) {
             .output = seen.last_error};
   }
   const bool killed = seen.oom_kills > 0 && seen.exit_code.value_or(1) != 0;
+  if (killed && seen.memory_limit == 0 && !seen.group.empty()) {
+    return {.kind = CauseKind::out_of_memory,
+            .what = "killed: out of memory in group " + seen.group};
+  }
   if (killed && seen.memory_limit > 0) {
     return {.kind = CauseKind::out_of_memory,
             .what = fmt::format("killed: out of memory (limit {})", format_size(seen.memory_limit)),

@@ -123,6 +123,7 @@ struct EndSight {
   std::int64_t oom_kills = 0;      ///< of its control group, by the kernel
   std::int64_t memory_limit = 0;   ///< bytes; 0: none
   bool limit_is_enforced = false;  ///< its control group has that limit
+  std::string group{};             ///< of the machine, with limits of its own; empty: none
   bool port_is_lost = false;       ///< lost_port() of its command
   std::string not_run_by{};        ///< the container runtime that did not get so far as to run it
   std::string image{};             ///< that was to be run in a container; empty: none

@@ -71,6 +71,11 @@ std::int64_t quota(double cores) {
   return std::llround(std::max(cores * kPeriodMicroseconds, kQuotaMinMicroseconds));
 }
 
+Problem cannot_set_up(const std::filesystem::path& path) {
+  return {fmt::format("cannot set up cgroup {}: {}", path.string(), std::strerror(errno)),
+          "run `sluice doctor`"};
+}
+
 }  // namespace
 
 CgroupTree::CgroupTree(CgroupKind kind, std::filesystem::path memory_root,
@@ -136,10 +141,6 @@ std::string CgroupTree::description() const {
 Result<std::vector<std::filesystem::path>, Problem> CgroupTree::create(
     const std::string& replica, const CgroupLimits& limits) const {
   std::vector<std::filesystem::path> directories;
-  const auto failed = [&](const std::filesystem::path& path) {
-    return Problem{fmt::format("cannot set up cgroup {}: {}", path.string(), std::strerror(errno)),
-                   "run `sluice doctor`"};
-  };
   const auto add = [&](const std::filesystem::path& directory) {
     // A crash may have left it, with a throttle in it.
     ::rmdir(directory.c_str());
@@ -150,12 +151,19 @@ Result<std::vector<std::filesystem::path>, Problem> CgroupTree::create(
   };
   const auto memory = memory_root_ / replica;
   const auto cpu = cpu_root_ / replica;
-  if (!memory_root_.empty() && !add(memory)) return failed(memory);
-  if (!cpu_root_.empty() && cpu_root_ != memory_root_ && !add(cpu)) return failed(cpu);
+  if (!memory_root_.empty() && !add(memory)) return cannot_set_up(memory);
+  if (!cpu_root_.empty() && cpu_root_ != memory_root_ && !add(cpu)) return cannot_set_up(cpu);
+  if (auto problem = set_limits(memory, cpu, limits)) return *problem;
+  return directories;
+}
+
+std::optional<Problem> CgroupTree::set_limits(const std::filesystem::path& memory,
+                                              const std::filesystem::path& cpu,
+                                              const CgroupLimits& limits) const {
   const bool v2 = kind_ == CgroupKind::v2;
   if (limits.memory && can_limit_memory()) {
     const auto file = memory / (v2 ? "memory.max" : "memory.limit_in_bytes");
-    if (!write_small_file(file, fmt::format("{}", *limits.memory))) return failed(file);
+    if (!write_small_file(file, fmt::format("{}", *limits.memory))) return cannot_set_up(file);
   }
   if (limits.cpu && can_limit_cpu()) {
     const auto file = cpu / (v2 ? "cpu.max" : "cpu.cfs_quota_us");
@@ -163,9 +171,34 @@ Result<std::vector<std::filesystem::path>, Problem> CgroupTree::create(
                                  : fmt::format("{}", quota(*limits.cpu));
     if (!v2)
       write_small_file(cpu / "cpu.cfs_period_us", fmt::format("{:.0f}", kPeriodMicroseconds));
-    if (!write_small_file(file, value)) return failed(file);
+    if (!write_small_file(file, value)) return cannot_set_up(file);
   }
-  return directories;
+  return std::nullopt;
+}
+
+Result<CgroupTree, Problem> CgroupTree::divide(const std::string& group,
+                                               const CgroupLimits& limits) const {
+  const auto below = [&group](const std::filesystem::path& root) {
+    return root.empty() ? root : root / group;
+  };
+  CgroupTree inner(kind_, below(memory_root_), below(cpu_root_));
+  remove_all(group);
+  for (const auto& directory : {inner.memory_root_, inner.cpu_root_}) {
+    if (directory.empty()) continue;
+    if (!make_directory(directory.parent_path()) || !make_directory(directory))
+      return cannot_set_up(directory);
+  }
+  // Before Linux 5.11 a group of v1 counts those in it only with this.
+  if (kind_ == CgroupKind::v1 && !inner.memory_root_.empty())
+    write_small_file(inner.memory_root_ / "memory.use_hierarchy", "1");
+  if (auto problem = set_limits(inner.memory_root_, inner.cpu_root_, limits)) return *problem;
+  if (kind_ == CgroupKind::v2) {
+    const auto control = inner.memory_root_ / "cgroup.subtree_control";
+    const std::string given =
+        fmt::format("{}{}", can_limit_cpu() ? "+cpu " : "", can_limit_memory() ? "+memory" : "");
+    if (!write_small_file(control, given)) return cannot_set_up(control);
+  }
+  return inner;
 }
 
 void CgroupTree::remove(const std::string& replica) const {
@@ -180,13 +213,26 @@ void CgroupTree::remove(const std::string& replica) const {
   }
 }
 
+// With the groups in it, which go first.
+void CgroupTree::remove_all(const std::string& group) const {
+  for (const auto& root : {memory_root_, cpu_root_}) {
+    std::error_code failed;
+    if (root.empty()) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(root / group, failed)) {
+      if (entry.is_directory(failed))
+        remove((std::filesystem::path(group) / entry.path().filename()).string());
+    }
+  }
+  remove(group);
+}
+
 void CgroupTree::clear() const {
   for (const auto& root : {memory_root_, cpu_root_}) {
     std::error_code failed;
     if (root.empty()) continue;
     for (const auto& entry : std::filesystem::directory_iterator(root, failed)) {
       if (entry.is_directory(failed) && entry.path().filename() != "engine")
-        remove(entry.path().filename().string());
+        remove_all(entry.path().filename().string());
     }
     if (kind_ == CgroupKind::v1) ::rmdir(root.c_str());
   }

@@ -48,10 +48,16 @@ class CgroupTree {
   [[nodiscard]] Result<std::vector<std::filesystem::path>, Problem> create(
       const std::string& replica, const CgroupLimits& limits) const;
 
+  /// Makes a group with limits for the groups of several replicas, and returns the tree in it. What
+  /// an earlier engine has left of it goes first.
+  [[nodiscard]] Result<CgroupTree, Problem> divide(const std::string& group,
+                                                   const CgroupLimits& limits) const;
+
   /// Removes the group once its processes are gone; kills what is still in it.
   void remove(const std::string& replica) const;
 
-  /// Removes the groups of replicas that a crash left behind, and our own once they are empty.
+  /// Removes the groups of divide(), those of replicas that a crash left behind, and our own once
+  /// they are empty.
   void clear() const;
 
   /// Memory charged to the group, in bytes.
@@ -82,6 +88,11 @@ class CgroupTree {
                                   const node_agent::CpuQuota& quota) const;
 
  private:
+  [[nodiscard]] std::optional<Problem> set_limits(const std::filesystem::path& memory,
+                                                  const std::filesystem::path& cpu,
+                                                  const CgroupLimits& limits) const;
+  void remove_all(const std::string& group) const;
+
   CgroupKind kind_ = CgroupKind::none;
   std::filesystem::path memory_root_;  // v2: the only one
   std::filesystem::path cpu_root_;     // v2: the same

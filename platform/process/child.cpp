@@ -7,6 +7,7 @@
 #include <climits>
 #include <fmt/format.h>
 
+#include "platform/process/cores.h"
 #include "platform/process/proc_files.h"
 #include <algorithm>
 #include <array>
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -42,7 +44,7 @@ constexpr int kWaitMilliseconds = 0;
 constexpr std::size_t kEnvironBytesMax = std::size_t{256} << 10;
 constexpr int kAncestorsMax = 64;
 
-enum class Step : int { directory, cgroup, limit, program, parent };
+enum class Step : int { directory, cgroup, cores, limit, program, parent };
 
 /// What a child that could not run its program writes into the pipe to us.
 struct ChildFailure {
@@ -64,6 +66,7 @@ struct ChildPlan {
   int failure = -1;
   pid_t parent = -1;
   std::optional<rlim_t> open_files;
+  std::vector<unsigned long> cores;  // empty: all of ours
   bool outlives_us = false;
 };
 
@@ -111,6 +114,11 @@ void mark_close_on_exec() {
   for (const UniqueFd& file : plan.cgroup_files) {
     if (::write(file.get(), "0", 1) != 1) give_up(plan, Step::cgroup);
   }
+  if (!plan.cores.empty() &&
+      ::sched_setaffinity(0, plan.cores.size() * sizeof(unsigned long),
+                          reinterpret_cast<const cpu_set_t*>(plan.cores.data())) != 0) {
+    give_up(plan, Step::cores);
+  }
   ::dup2(plan.input, STDIN_FILENO);
   ::dup2(plan.output, STDOUT_FILENO);
   ::dup2(plan.error, STDERR_FILENO);
@@ -149,6 +157,10 @@ Problem explain(const SpawnSpec& spec, const ChildFailure& failure) {
                           "fix its working directory");
     case Step::cgroup:
       return cannot_start(spec, "joining its cgroup: " + reason, "run `sluice doctor`");
+    case Step::cores:
+      return cannot_start(
+          spec, fmt::format("setting its cores to {}: {}", format_cores(spec.cpus), reason),
+          "correct `cpus` of its group in config.yaml");
     case Step::limit:
       return cannot_start(spec, "setting its open files: " + reason, "raise the limit (ulimit -n)");
     case Step::parent:
@@ -230,6 +242,7 @@ Result<Child, Problem> spawn(const SpawnSpec& spec) {
   plan.failure = failure->second.get();
   plan.parent = ::getpid();
   if (spec.open_files) plan.open_files = *spec.open_files;
+  if (!spec.cpus.empty()) plan.cores = core_mask(spec.cpus);
   plan.outlives_us = spec.outlives_us;
 
   sigset_t all;

@@ -27,7 +27,8 @@ struct SpawnSpec {
   std::vector<std::filesystem::path> cgroup_dirs;  ///< joined before the program runs
   std::vector<int> kept_fds;                       ///< stay open in the child under their numbers
   std::optional<std::uint64_t> open_files;         ///< soft limit of open files for the child
-  bool outlives_us = false;  ///< in a session of its own, and no signal when the caller dies
+  bool outlives_us = false;    ///< in a session of its own, and no signal when the caller dies
+  std::vector<int> cpus = {};  ///< cores that it may use; empty: those of the caller
 };
 
 /// A started program, leader of its own process group. Its output is ours to read.

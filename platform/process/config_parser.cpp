@@ -3,6 +3,7 @@
 #include "platform/process/config_parser.h"
 
 #include "common/kube/base64.h"
+#include "common/values/closest_name.h"
 
 #include <fmt/format.h>
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "platform/process/cores.h"
 #include "platform/process/proc_files.h"
 #include <algorithm>
 #include <cerrno>
@@ -105,6 +106,7 @@ std::vector<std::string> run_command(const ContainerPlan& plan) {
   option("--stop-timeout", "0");
   if (plan.port != 0)
     option("--publish", fmt::format("127.0.0.1:{}:{}", plan.port, plan.inner_port));
+  if (!plan.cpus.empty()) option("--cpuset-cpus", format_cores(plan.cpus));
   if (plan.cpu_limit) option("--cpus", fmt::format("{:.3f}", *plan.cpu_limit));
   if (plan.memory_limit) option("--memory", fmt::format("{}b", *plan.memory_limit));
   for (const MountPlace& mount : plan.mounts) {

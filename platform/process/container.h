@@ -46,6 +46,7 @@ struct ContainerPlan {
   std::uint16_t inner_port = 0;          ///< the same in the container
   std::vector<MountPlace> mounts;
   std::vector<std::string> read_only;  ///< paths in the container
+  std::vector<int> cpus = {};          ///< cores that it may use; empty: all
   std::optional<double> cpu_limit;
   std::optional<std::int64_t> memory_limit;
   std::filesystem::path id_file;   ///< written by the runtime once there is a container

@@ -1,5 +1,7 @@
 #include "platform/process/container_parser.h"
 
+#include "common/values/dns_label.h"
+
 #include <fmt/format.h>
 
 #include "platform/process/probe_parser.h"

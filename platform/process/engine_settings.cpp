@@ -1,10 +1,12 @@
 #include "platform/process/engine_settings.h"
 
 #include "common/scaling/cluster_config.h"
+#include "common/values/closest_name.h"
 #include "common/values/whole_number.h"
 
 #include <fmt/format.h>
 
+#include "platform/process/cores.h"
 #include "platform/process/setting_table.h"
 #include "platform/process/yaml_reader.h"
 #include <algorithm>
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t kSettingsBytesMax = std::size_t{1} << 20;
 constexpr const char* kAutoscaler = "autoscaler";
+constexpr const char* kPlacement = "placement";
 
 /// The keys of the document, or of one section of it; sections once each.
 std::vector<std::string> keys_of(std::string_view section) {
@@ -39,8 +42,8 @@ const Setting* setting_named(std::string_view section, std::string_view key) {
 /// Reads one settings file into settings that hold the defaults.
 class SettingsReading {
  public:
-  SettingsReading(YamlReader& reader, EngineSettings& settings)
-      : reader_(reader), settings_(settings) {}
+  SettingsReading(YamlReader& reader, std::span<const int> cores, EngineSettings& settings)
+      : reader_(reader), cores_(cores), settings_(settings) {}
 
   void read(const YAML::Node& document) {
     for (const YamlEntry& entry : reader_.known_entries(document, 1, "config", keys_of(""))) {
@@ -54,6 +57,14 @@ class SettingsReading {
     }
   }
 
+  // The keys of one section, which the entry names.
+  void read_section(const YamlEntry& entry) {
+    for (const YamlEntry& field :
+         reader_.known_entries(entry.value, entry.line, entry.key, keys_of(entry.key))) {
+      if (const Setting* setting = setting_named(entry.key, field.key)) read_one(*setting, field);
+    }
+  }
+
  private:
   void came_from(const std::string& key, const YamlEntry& entry) {
     settings_.origins[key] = reader_.place(entry.line);
@@ -61,14 +72,7 @@ class SettingsReading {
 
   void read_one(const Setting& setting, const YamlEntry& entry) {
     came_from(setting.name(), entry);
-    setting.read(reader_, entry, settings_);
-  }
-
-  void read_section(const YamlEntry& entry) {
-    for (const YamlEntry& field :
-         reader_.known_entries(entry.value, entry.line, entry.key, keys_of(entry.key))) {
-      if (const Setting* setting = setting_named(entry.key, field.key)) read_one(*setting, field);
-    }
+    setting.read(reader_, entry, cores_, settings_);
   }
 
   // The keys of `config-autoscaler`. A cluster ignores what it does not know, its "_example" among
@@ -111,6 +115,7 @@ class SettingsReading {
   }
 
   YamlReader& reader_;
+  std::span<const int> cores_;
   EngineSettings& settings_;
 };
 
@@ -149,19 +154,62 @@ std::vector<SettingLine> setting_lines(const EngineSettings& settings) {
   return lines;
 }
 
-Result<EngineSettings, std::vector<Problem>> parse_engine_settings(std::string_view yaml,
-                                                                   const std::string& file_name) {
+namespace {
+
+// The settings of one document, which `read` takes apart.
+template <class Read>
+Result<EngineSettings, std::vector<Problem>> parse(std::string_view yaml,
+                                                   const std::string& file_name,
+                                                   std::span<const int> cores, const Read& read) {
   YamlReader reader(file_name);
   EngineSettings settings;
   try {
     const auto documents = reader.documents(yaml, kSettingsBytesMax);
     if (documents.size() > 1) reader.fail(1, "more than one document", "keep the settings in one");
-    if (!documents.empty()) SettingsReading(reader, settings).read(documents.front());
+    if (!documents.empty()) {
+      SettingsReading reading(reader, cores, settings);
+      read(reading, documents.front());
+    }
   } catch (const YAML::Exception& problem) {
     reader.fail(problem.mark.line + 1, problem.msg, "correct the YAML there");
   }
   if (reader.failed()) return reader.take_problems();
   return settings;
+}
+
+}  // namespace
+
+Result<EngineSettings, std::vector<Problem>> parse_engine_settings(std::string_view yaml,
+                                                                   const std::string& file_name,
+                                                                   std::span<const int> cores) {
+  return parse(yaml, file_name, cores, [](SettingsReading& reading, const YAML::Node& document) {
+    reading.read(document);
+  });
+}
+
+Result<placement::Rules, std::vector<Problem>> parse_placement(std::string_view yaml,
+                                                               const std::string& file_name,
+                                                               std::span<const int> cores) {
+  const auto read = [](SettingsReading& reading, const YAML::Node& document) {
+    if (document.IsMap() && document["policies"]) {
+      reading.read_section({.key = kPlacement, .line = 1, .value = document});
+    } else {
+      reading.read(document);
+    }
+  };
+  auto settings = parse(yaml, file_name, cores, read);
+  if (!settings) return settings.error();
+  return std::move(settings->placement);
+}
+
+std::vector<std::string> changed_settings(const EngineSettings& before, const EngineSettings& now) {
+  const std::vector<SettingLine> old = setting_lines(before);
+  const std::vector<SettingLine> fresh = setting_lines(now);  // of the same keys
+  std::vector<std::string> changed;
+  for (std::size_t at = 0; at < old.size(); ++at) {
+    if (old[at].value != fresh[at].value) changed.push_back(old[at].key);
+  }
+  return changed;
 }
 
 void complete_command(ServiceSpec& spec, bool limit_given, const EngineSettings& settings) {
@@ -199,7 +247,7 @@ Result<EngineSettings, std::vector<Problem>> load_engine_settings(
   if (!chosen) return EngineSettings{};
   const auto text = read_spec_file(*chosen);
   if (!text) return std::vector<Problem>{text.error()};
-  return parse_engine_settings(*text, shown_name(*chosen));
+  return parse_engine_settings(*text, shown_name(*chosen), own_cores());
 }
 
 }  // namespace sluice::local

@@ -1,13 +1,16 @@
 #pragma once
 
+#include "autoscaler/placement/core/rules.h"
 #include "common/base/result.h"
 #include "common/time/time_point.h"
 
+#include "platform/process/machine_group.h"
 #include "platform/process/service_spec.h"
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,7 +55,8 @@ struct EngineSettings {
   std::map<std::string, std::string> autoscaler = {{"allow-zero-initial-scale", "true"},
                                                    {"initial-scale", "0"}};
   SpecDefaults defaults;
-  std::string groups_yaml;  ///< the sequence `groups` as a YAML document; empty = none
+  std::vector<MachineGroup> groups;  ///< none: the machine is one
+  placement::Rules placement;        ///< alone may change while the engine runs
   QueueSettings queue;
   DashboardSettings dashboard;
   LimitSettings limits;
@@ -77,9 +81,18 @@ struct SettingLine {
 /// Every key that the parser takes, in its own order.
 [[nodiscard]] std::vector<SettingLine> setting_lines(const EngineSettings& settings);
 
-/// Reads the text of one settings file. An unknown key is a problem with a suggestion.
+/// Reads the text of one settings file, for a machine that has `cores`. An unknown key is a problem
+/// with a suggestion.
 [[nodiscard]] Result<EngineSettings, std::vector<Problem>> parse_engine_settings(
-    std::string_view yaml, const std::string& file_name);
+    std::string_view yaml, const std::string& file_name, std::span<const int> cores);
+
+/// The rules of a settings file, or of a file that has what is below `placement` there.
+[[nodiscard]] Result<placement::Rules, std::vector<Problem>> parse_placement(
+    std::string_view yaml, const std::string& file_name, std::span<const int> cores);
+
+/// The keys whose values differ, in the order of setting_lines().
+[[nodiscard]] std::vector<std::string> changed_settings(const EngineSettings& before,
+                                                        const EngineSettings& now);
 
 /// The file that load_engine_settings reads; nothing: the defaults hold.
 [[nodiscard]] std::optional<std::filesystem::path> chosen_settings_file(
@@ -87,7 +100,7 @@ struct SettingLine {
     const std::vector<std::filesystem::path>& search);
 
 /// The settings of `given` (--config; it must exist), else of the first file of `search` that
-/// exists, else the defaults.
+/// exists, else the defaults. For the cores that this process may use.
 [[nodiscard]] Result<EngineSettings, std::vector<Problem>> load_engine_settings(
     const std::optional<std::filesystem::path>& given,
     const std::vector<std::filesystem::path>& search);

@@ -1,6 +1,7 @@
 #include "platform/process/memory_pressure.h"
 
 #include "common/base/errno_text.h"
+#include "common/messages/start_gate.h"
 
 #include <fmt/format.h>
 
@@ -55,6 +56,12 @@ void MemoryPressure::leave(MemoryTenant& tenant) {
   if (rules_) rules_->forget(tenant.name());
 }
 
+std::int64_t MemoryPressure::claim(const MemoryTenant& tenant) const {
+  const std::int64_t limit = tenant.spec().memory_limit.value_or(0);
+  if (rules_) return rules_->claim_of(tenant.name(), limit);
+  return limit > 0 ? limit : kDefaultClaim;
+}
+
 StartAnswer MemoryPressure::ask(const MemoryTenant& tenant, const std::string& replica) {
   if (!rules_) return {};
   const TimePoint now = clock_.now();
@@ -77,6 +84,7 @@ void MemoryPressure::used(const std::string& replica) {
 
 void MemoryPressure::ended(const std::string& replica) {
   groups_.erase(replica);
+  trees_.erase(replica);
   if (rules_) rules_->controller().ended(replica);
 }
 
@@ -152,9 +160,10 @@ std::vector<ReplicaSeen> MemoryPressure::gather(TimePoint now) {
            .memory_limit = spec.memory_limit.value_or(0),
            .memory = replica.container_bytes,
            .quota = replica.container_bytes ? std::nullopt : quota_of(replica.id, spec)});
-      const std::filesystem::path group = cgroups_.memory_directory(replica.id);
-      if (spec.is_limited() && !groups_.contains(replica.id) && cgroups_.can_limit_memory()) {
-        groups_.try_emplace(replica.id, group.string(), cgroups_.kind() == CgroupKind::v2);
+      const CgroupTree& tree = tree_of(replica.id);
+      if (has_group(replica.id, spec) && !groups_.contains(replica.id) && tree.can_limit_memory()) {
+        groups_.try_emplace(replica.id, tree.memory_directory(replica.id).string(),
+                            tree.kind() == CgroupKind::v2);
       }
     }
   }
@@ -185,13 +194,24 @@ void MemoryPressure::find_members(TimePoint now) {
   processes_.look(leaders);
 }
 
+const CgroupTree& MemoryPressure::tree_of(const std::string& replica) const {
+  const auto found = trees_.find(replica);
+  return found == trees_.end() ? cgroups_ : *found->second;
+}
+
+// From its start, before a throttle makes one.
+bool MemoryPressure::has_group(const std::string& replica, const ServiceSpec& spec) const {
+  return spec.is_limited() || trees_.contains(replica);
+}
+
 // What the spec gave it, until a throttle has made or changed a group.
 std::optional<CpuQuota> MemoryPressure::quota_of(const std::string& replica,
                                                  const ServiceSpec& spec) const {
   if (!cgroups_.can_limit_cpu()) return std::nullopt;
-  if (!spec.is_limited() && !told_.contains(replica)) return node_agent::kUnlimited;
-  const auto read = cgroups_.cpu_quota(replica);
-  if (!read && !spec.is_limited()) return node_agent::kUnlimited;
+  const bool grouped = has_group(replica, spec);
+  if (!grouped && !told_.contains(replica)) return node_agent::kUnlimited;
+  const auto read = tree_of(replica).cpu_quota(replica);
+  if (!read && !grouped) return node_agent::kUnlimited;
   return read;
 }
 
@@ -221,7 +241,8 @@ void MemoryPressure::carry_out(std::vector<Action> actions) {
     } else if (const auto* freeze = std::get_if<node_agent::Freeze>(&action)) {
       more = rules_->controller().answered(freeze->call, hold(*freeze), clock_.now());
     } else if (const auto* read = std::get_if<node_agent::ReadBack>(&action)) {
-      const auto quota = cgroups_.cpu_quota(MemoryRules::replica_of(read->id));
+      const std::string replica = MemoryRules::replica_of(read->id);
+      const auto quota = tree_of(replica).cpu_quota(replica);
       more = rules_->controller().read_back(read->call, quota, clock_.now());
     } else if (const auto* stop = std::get_if<node_agent::Stop>(&action)) {
       sacrifice(*stop);
@@ -239,14 +260,15 @@ Outcome MemoryPressure::write(const node_agent::Update& update) {
   const std::string replica = MemoryRules::replica_of(update.id);
   const auto found = subjects_.find(replica);
   if (found == subjects_.end()) return Outcome::not_found;
+  const CgroupTree& tree = tree_of(replica);
   std::string error;
-  if (!cgroups_.cpu_quota(replica)) {
+  if (!tree.cpu_quota(replica)) {
     // Where no group could be made there is nothing to lift.
     if (node_agent::is_unlimited(update.quota)) return Outcome::ok;
-    if (const auto problem = cgroups_.adopt(replica, found->second.pid)) error = problem->what;
+    if (const auto problem = tree.adopt(replica, found->second.pid)) error = problem->what;
   }
   if (error.empty()) {
-    if (const int number = cgroups_.set_cpu_quota(replica, update.quota)) {
+    if (const int number = tree.set_cpu_quota(replica, update.quota)) {
       error = errno_text(number);
     }
   }

@@ -102,6 +102,10 @@ class MemoryPressure {
   /// ask again.
   [[nodiscard]] StartAnswer ask(const MemoryTenant& tenant, const std::string& replica);
 
+  /// Bytes that one replica of `tenant` claims: its limit, else what one held at most, else
+  /// kDefaultClaim.
+  [[nodiscard]] std::int64_t claim(const MemoryTenant& tenant) const;
+
   /// Bytes of the machine, as the last look has seen it; 0: it has seen none.
   [[nodiscard]] std::int64_t capacity() const;
 
@@ -110,6 +114,12 @@ class MemoryPressure {
 
   /// A request has let the replica go, which was held.
   void used(const std::string& replica);
+
+  /// The replica is started in a control group of its own in `groups`, those of a group of the
+  /// machine; until ended(). They outlive it.
+  void grouped(const std::string& replica, const CgroupTree& groups) {
+    trees_.insert_or_assign(replica, &groups);
+  }
 
   /// A program of a replica runs: there is something to watch.
   void launched() { arm(); }
@@ -148,6 +158,8 @@ class MemoryPressure {
   void carry_out(std::vector<node_agent::Action> actions);
   [[nodiscard]] node_agent::Outcome write(const node_agent::Update& update);
   [[nodiscard]] node_agent::Outcome hold(const node_agent::Freeze& freeze);
+  [[nodiscard]] const CgroupTree& tree_of(const std::string& replica) const;
+  [[nodiscard]] bool has_group(const std::string& replica, const ServiceSpec& spec) const;
   [[nodiscard]] std::optional<node_agent::CpuQuota> quota_of(const std::string& replica,
                                                              const ServiceSpec& spec) const;
   void sacrifice(const node_agent::Stop& stop);
@@ -162,6 +174,7 @@ class MemoryPressure {
   std::optional<MemoryRules> rules_;
   std::vector<MemoryTenant*> tenants_;                     // each leaves before it goes
   std::map<std::string, Subject> subjects_;                // by replica id, as last seen
+  std::map<std::string, const CgroupTree*> trees_;         // of replicas that are grouped()
   std::map<std::string, node_agent::MemoryGroup> groups_;  // of replicas that have one
   GroupMemory processes_;
   std::optional<TimePoint> members_found_;

@@ -56,6 +56,9 @@ class MemoryRules {
   [[nodiscard]] StartAnswer ask(const std::string& replica, const std::string& revision,
                                 std::int64_t memory_limit, TimePoint now);
 
+  /// What a replica of the revision claims, in bytes, whose limit is `limit`; 0: it has none.
+  [[nodiscard]] std::int64_t claim_of(const std::string& revision, std::int64_t limit) const;
+
   /// The revision is gone: its size is forgotten.
   void forget(const std::string& revision) { largest_.erase(revision); }
 
@@ -86,7 +89,6 @@ class MemoryRules {
   [[nodiscard]] static std::string replica_of(const std::string& container);
 
  private:
-  [[nodiscard]] std::int64_t claim_of(const std::string& revision, std::int64_t limit) const;
   [[nodiscard]] node_agent::Container container_of(const ReplicaSeen& replica, TimePoint now) const;
   void learn(const std::vector<ReplicaSeen>& replicas);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kMax = "autoscaling.knative.dev/max-scale";
 
 // A program whose port is written down has one replica, whatever its annotations ask for. Of one
-// whose port was found ProcessRevision::grant() says why there are no more.
+// whose port was found ProcessRevision::terms() says why there are no more.
 autoscaler::StringMap annotations_of(const ServiceSpec& spec, bool port_was_found) {
   autoscaler::StringMap annotations{spec.template_annotations.begin(),
                                     spec.template_annotations.end()};
@@ -50,6 +50,7 @@ ProcessPlatform::ProcessPlatform(ProcessMeans& means, const autoscaler::ClusterC
                                  std::filesystem::path logs, RevisionNumbers numbers,
                                  KeptRevisions kept)
     : means_{means},
+      site_{means.settings, [this](const RevisionId& id) { return revision(id); }},
       cluster_{cluster},
       logs_{std::move(logs)},
       numbers_{std::move(numbers)},
@@ -472,12 +473,7 @@ void ProcessPlatform::probe(const RevisionId& /*revision*/, std::function<void(b
   means_.loop.post([done = std::move(done)] { done(true); });
 }
 
-// --- room ---
-
-autoscaler::Room::Granted ProcessPlatform::grant(const RevisionId& id, const Demand& demand) {
-  ProcessRevision* const found = revision(id);
-  return found == nullptr ? Granted{.replicas = demand.wanted} : found->grant(demand);
-}
+// --- placement ---
 
 bool ProcessPlatform::throttled(const std::string& space, const std::string& pod,
                                 const std::string& /*node*/) const {

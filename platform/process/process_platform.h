@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autoscaler/core/nodes/room.h"
+#include "autoscaler/core/nodes/throttled_pods.h"
 #include "autoscaler/io/platform.h"
 #include "common/base/lifetime.h"
 #include "common/base/result.h"
@@ -10,6 +10,7 @@
 #include "common/scaling/scaling_spec.h"
 
 #include "platform/process/kept_revisions.h"
+#include "platform/process/machine_site.h"
 #include "platform/process/process_revision.h"
 #include "platform/process/revision_numbers.h"
 #include "platform/process/service_log.h"
@@ -90,10 +91,9 @@ struct ProcessService {
   }
 };
 
-/// Services as supervised processes of this machine: what `sluice up` runs (one-machine.md 5). One
-/// machine is one node, so that it also says whether there is room for another replica.
+/// Services as supervised processes of this machine: what `sluice up` runs (one-machine.md 5).
 class ProcessPlatform final : public autoscaler::Platform,
-                              public autoscaler::Room,
+                              public autoscaler::ThrottledPods,
                               public ProcessRevisionOwner {
  public:
   /// All of `means` and `cluster` outlive this. Logs are kept in `logs`.
@@ -172,9 +172,11 @@ class ProcessPlatform final : public autoscaler::Platform,
 
   [[nodiscard]] std::vector<autoscaler::HealthCheck> checks() const override { return {}; }
 
-  // --- room ---
+  // --- placement ---
 
-  [[nodiscard]] Granted grant(const RevisionId& revision, const Demand& demand) override;
+  /// Where its replicas run.
+  [[nodiscard]] MachineSite& site() { return site_; }
+
   [[nodiscard]] bool throttled(const std::string& space, const std::string& pod,
                                const std::string& node) const override;
 
@@ -227,6 +229,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   void bury(ProcessService& service);
 
   ProcessMeans& means_;
+  MachineSite site_;
   const autoscaler::ClusterConfig& cluster_;
   std::filesystem::path logs_;
   RevisionNumbers numbers_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sluice::local {
@@ -19,6 +20,8 @@ constexpr Duration kEndsShown = std::chrono::minutes{10};
 
 // In a row, at once; beyond it something takes each port that is free, and the next tries wait.
 constexpr int kTakenPortsMax = 3;
+
+constexpr double kMillicores = 1000;  // of a core
 
 }  // namespace
 
@@ -55,10 +58,20 @@ model::Revision ProcessRevision::model() const {
   model.timeout = facts_.spec.timeout;
   model.response_start_timeout = facts_.spec.response_start_timeout;
   model.idle_timeout = facts_.spec.idle_timeout;
+  model.claim_memory = means_.memory.claim(*this);
+  if (facts_.spec.cpu_limit) {
+    model.claim_cpu = static_cast<std::int64_t>(std::ceil(*facts_.spec.cpu_limit * kMillicores));
+  }
+  model.placement = facts_.spec.placement;
+  model.one_at_a_time = facts_.spec.fixed_port.has_value();
   model.initial = facts_.initial;
   model.retired = retired();
   if (kept_.value_or(0) > 0) model.chosen = kept_;
   model.start_failure = start_failure();
+  model.failed_starts = backoff_.failures();
+  if (backoff_.failures() >= StartBackoff::kFailingAfter && last_failure_) {
+    model.growth_failure = last_failure_->sentence();
+  }
   for (const auto& instance : instances_) {
     if (!instance->ended) model.pods.push_back(pod_of(*instance));
   }
@@ -84,6 +97,7 @@ std::optional<model::StartFailure> ProcessRevision::start_failure() const {
 model::Pod ProcessRevision::pod_of(const Instance& instance) const {
   model::Pod pod;
   pod.id = {instance.replica->id()};
+  pod.node = instance.place;
   pod.terminating = instance.leaving;
   pod.failed = instance.why;
   if (!instance.ready_at) return pod;
@@ -183,6 +197,7 @@ void ProcessRevision::update(const ServiceSpec& spec, bool keeps_some) {
 void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
   if (stopped_) return;
   ordered_ = order.replicas;
+  places_ = order.places;
   if (ordered_ == 0) last_end_.reset();
   notice_start();
   for (const PodId& pod : order.remove) {
@@ -224,6 +239,7 @@ void ProcessRevision::leave(Instance& instance, Duration longest, const std::str
 }
 
 void ProcessRevision::begin_report() {
+  reported_claim_ = means_.memory.claim(*this);
   for (const auto& instance : instances_) instance->told = instance->leaving;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/decision/scale_order.h"
-#include "autoscaler/core/nodes/room.h"
+#include "autoscaler/placement/core/grant.h"
 #include "common/base/ids.h"
 #include "common/base/lifetime.h"
 #include "common/base/result.h"
@@ -176,8 +176,24 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   /// Called each second.
   void tick() { backoff_.tick(means_.loop.now()); }
 
-  /// Room::grant for this revision.
-  [[nodiscard]] autoscaler::Room::Granted grant(const autoscaler::Room::Demand& demand);
+  /// How many replicas it may have, whatever it wants, and why.
+  struct Limit {
+    std::int32_t replicas = 0;
+    std::string what{};
+    std::string fix{};
+  };
+
+  /// Site::terms for this revision. Replicas that live stay within `most`.
+  [[nodiscard]] placement::Site::Terms terms(const placement::RevisionDemand& demand,
+                                             const std::optional<Limit>& most);
+
+  /// Whether the `nth` of the replicas that terms() has let start now may start; a yes reserves its
+  /// memory.
+  [[nodiscard]] StartAnswer may_start(std::int32_t nth);
+
+  /// Takes or, when it was the gate that refused one more replica, completes why. `for_good`: no
+  /// waiting helps.
+  void explain(bool by_gate, bool for_good, placement::Missing& missing);
 
   /// Why the pod is held back for want of memory; absent: it is not.
   [[nodiscard]] std::optional<std::string> throttled(const PodId& pod) const;
@@ -248,6 +264,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   struct Instance {
     std::unique_ptr<Replica> replica;
     std::int32_t number = 0;
+    std::string place{};     // its group; empty: there is one place only
     std::int64_t start = 0;  // counted over all replicas of the service
     std::optional<TimePoint> ready_at;
     std::unique_ptr<Timer> drain_timer;
@@ -279,7 +296,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] bool starts_nothing() const { return stopped_ || kept_.has_value(); }
 
   [[nodiscard]] std::int32_t live() const;
-  [[nodiscard]] std::int32_t needed(const autoscaler::Room::Demand& demand) const;
+  [[nodiscard]] std::string next_place() const;
+  [[nodiscard]] std::int32_t needed(const placement::RevisionDemand& demand) const;
   [[nodiscard]] std::vector<std::int32_t> free_numbers(std::int32_t count) const;
   [[nodiscard]] std::string replica_id(std::int32_t number) const;
   void notice_start();
@@ -312,17 +330,20 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   std::vector<std::int32_t> gone_numbers_;
   std::unique_ptr<Timer> retry_;
   std::int32_t ordered_ = 0;
-  std::optional<Cause> last_failure_;  // since then none became ready
-  std::int64_t ended_ = 0;             // by themselves, after they were ready
-  std::optional<TimePoint> last_end_;  // of those, since it was last to sleep
+  std::vector<placement::PlaceShare> places_{};  // of those ordered; empty: there is one place only
+  std::optional<Cause> last_failure_;            // since then none became ready
+  std::int64_t ended_ = 0;                       // by themselves, after they were ready
+  std::optional<TimePoint> last_end_;            // of those, since it was last to sleep
   Cause last_end_cause_{};
-  bool has_been_ready_ = false;         // a replica of it
-  int taken_ports_ = 0;                 // starts in a row whose port another program took
-  std::optional<TimePoint> noticed_;    // when the present start from nothing was ordered
-  std::optional<Cause> no_room_;        // since the last grant: why one more may not start
-  bool trimmed_ = false;                // at the last grant, replicas without load were to go
-  std::optional<std::int32_t> kept_{};  // once another revision serves: how many stay
-  bool stopped_ = false;                // all of it
+  bool has_been_ready_ = false;               // a replica of it
+  int taken_ports_ = 0;                       // starts in a row whose port another program took
+  std::optional<TimePoint> noticed_;          // when the present start from nothing was ordered
+  std::optional<Cause> no_room_;              // since the last terms(): why one more may not start
+  bool trimmed_ = false;                      // then, replicas without load were to go
+  std::int64_t reported_claim_ = 0;           // of memory, at the last begin_report()
+  std::vector<std::int32_t> next_numbers_{};  // then: of those that may start
+  std::optional<std::int32_t> kept_{};        // once another revision serves: how many stay
+  bool stopped_ = false;                      // all of it
   Lifetime alive_;
 };
 

@@ -1,12 +1,14 @@
 // A revision of processes under the memory rules: what it is granted, which of its replicas are
 // held back, and which have to go.
 
-#include "autoscaler/core/decision/decision_record.h"
+#include "autoscaler/placement/core/words.h"
 
 #include <fmt/format.h>
 
 #include "platform/process/process_revision.h"
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 namespace sluice::local {
 
@@ -17,6 +19,9 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds{5};
 /// What a sacrificed replica may still answer, unless memory runs out within the second.
 constexpr Duration kLastAnswers = std::chrono::seconds{2};
+
+/// A claim is news when it differs by more than this part of what was reported.
+constexpr std::int64_t kClaimShare = 8;
 
 Duration patience(const ServiceSpec& spec) {
   Duration most = std::min<Duration>(kPatience, spec.timeout / 2);
@@ -48,7 +53,7 @@ std::vector<TenantReplica> ProcessRevision::replicas() const {
 }
 
 // What the load needs, and never less than what is busy.
-std::int32_t ProcessRevision::needed(const autoscaler::Room::Demand& demand) const {
+std::int32_t ProcessRevision::needed(const placement::RevisionDemand& demand) const {
   std::int32_t busy = means_.requests.waiting(id()) > 0 ? 1 : 0;
   for (const auto& instance : instances_) {
     if (!instance->lives()) continue;
@@ -65,57 +70,68 @@ StartAnswer ProcessRevision::ask_for_room(const std::string& replica) {
       {.claim = answer.claim,
        .capacity = means_.memory.capacity(),
        .shortage = answer.later ? "memory is short, and one replica starts at a time"
-                                : autoscaler::memory_shortage(answer.free, answer.claim)});
+                                : placement::memory_shortage(answer.free, answer.claim)});
   return answer;
 }
 
-autoscaler::Room::Granted ProcessRevision::grant(const autoscaler::Room::Demand& demand) {
-  autoscaler::Room::Granted granted{.replicas = demand.wanted, .patience = std::nullopt};
+placement::Site::Terms ProcessRevision::terms(const placement::RevisionDemand& demand,
+                                              const std::optional<Limit>& most) {
+  placement::Site::Terms terms{.most = demand.wanted, .there = live()};
+  const auto limit = [&terms](std::int32_t replicas, placement::Missing why) {
+    if (terms.most <= replicas) return false;
+    terms.most = replicas;
+    terms.missing = std::move(why);
+    return true;
+  };
   trimmed_ = means_.memory.trims();
   no_room_.reset();
   if (trimmed_) {
-    granted.replicas = needed(demand);
-    granted.bounded = granted.replicas < demand.wanted;
-    granted.shortage = "memory is short: replicas without load go first";
+    limit(needed(demand), {.reason = placement::Reason::memory,
+                           .detail = "memory is short: replicas without load go first",
+                           .fix = "free memory",
+                           .patience = std::nullopt});
   }
-  // One port has one replica, whatever bounds were set by hand.
-  if (facts_.spec.fixed_port && granted.replicas > 1) {
-    granted.replicas = 1;
-    granted.bounded = true;
-    granted.shortage =
-        fmt::format("one replica at most can listen on port {}", *facts_.spec.fixed_port);
-    granted.fix = "let it listen on $PORT";
-    // Until it is ready there are better causes.
-    if (counts().ready > 0)
-      no_room_ = Cause{.kind = CauseKind::no_room, .what = granted.shortage, .fix = granted.fix};
+  bool told = false;
+  if (most) {
+    told = limit(std::max(most->replicas, terms.there), {.reason = placement::Reason::slots,
+                                                         .detail = most->what,
+                                                         .fix = most->fix,
+                                                         .patience = patience(facts_.spec)});
   }
-  const std::int32_t there = live();
-  const auto refuse = [&](std::int32_t replicas) {
-    granted.replicas = replicas;
-    granted.bounded = true;
-    granted.shortage = no_room_->what;
-    granted.fix = no_room_->fix;
-    granted.patience = no_room_->kind == CauseKind::too_large ? Duration{0} : patience(facts_.spec);
-  };
-  const std::int32_t places = std::max(0, means_.settings.max_replicas - means_.replicas);
-  if (granted.replicas > there + places) {
-    no_room_ = Cause{.kind = CauseKind::no_room,
-                     .what = fmt::format("max-replicas ({}) of this engine run already",
-                                         means_.settings.max_replicas),
-                     .fix = "raise it in config.yaml, or let others sleep"};
-    refuse(there + places);
+  // One port has one replica, whatever bounds were set by hand. Until that is ready there are
+  // better causes.
+  if (facts_.spec.fixed_port) {
+    const bool limited =
+        limit(1, {.reason = placement::Reason::node_limit,
+                  .detail = fmt::format("one replica at most can listen on port {}",
+                                        *facts_.spec.fixed_port),
+                  .fix = "let it listen on $PORT",
+                  .patience = std::nullopt});
+    told = (told && !limited) || (limited && counts().ready > 0);
   }
-  // What is not tried now claims nothing.
-  const auto numbers = free_numbers(tries(granted.replicas - there));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const StartAnswer answer = ask_for_room(replica_id(numbers[i]));
-    if (answer.granted) continue;
-    granted.replicas = there + static_cast<std::int32_t>(i);
-    granted.free = answer.free;
-    if (!answer.later) refuse(granted.replicas);
-    break;
+  if (told) {
+    no_room_ =
+        Cause{.kind = CauseKind::no_room, .what = terms.missing->detail, .fix = terms.missing->fix};
   }
-  return granted;
+  terms.now = tries(std::max(0, terms.most - terms.there));
+  next_numbers_ = free_numbers(terms.now);
+  return terms;
+}
+
+StartAnswer ProcessRevision::may_start(std::int32_t nth) {
+  return ask_for_room(replica_id(next_numbers_.at(static_cast<std::size_t>(nth))));
+}
+
+// What the gate says is in no_room_ already.
+void ProcessRevision::explain(bool by_gate, bool for_good, placement::Missing& missing) {
+  if (!by_gate) {
+    no_room_ = Cause{.kind = for_good ? CauseKind::too_large : CauseKind::no_room,
+                     .what = missing.detail,
+                     .fix = missing.fix};
+  }
+  missing.detail = no_room_->what;
+  missing.fix = no_room_->fix;
+  missing.patience = no_room_->kind == CauseKind::too_large ? Duration{0} : patience(facts_.spec);
 }
 
 std::optional<std::string> ProcessRevision::throttled(const PodId& pod) const {
@@ -126,7 +142,9 @@ std::optional<std::string> ProcessRevision::throttled(const PodId& pod) const {
 void ProcessRevision::on_room() {
   if (starts_nothing()) return;
   const bool trims = means_.memory.trims();
-  if (no_room_ || trims || trims != trimmed_) owner_.on_changed(*this);
+  const std::int64_t claim = means_.memory.claim(*this);
+  const bool other_claim = std::abs(claim - reported_claim_) > reported_claim_ / kClaimShare;
+  if (no_room_ || trims || trims != trimmed_ || other_claim) owner_.on_changed(*this);
 }
 
 void ProcessRevision::on_throttled(const std::string& replica, bool throttled,

@@ -73,12 +73,22 @@ std::vector<std::int32_t> ProcessRevision::free_numbers(std::int32_t count) cons
   return numbers;
 }
 
+// The most liked place that has fewer than it should.
+std::string ProcessRevision::next_place() const {
+  for (const placement::PlaceShare& share : places_) {
+    const auto there = std::count_if(
+        instances_.begin(), instances_.end(),
+        [&share](const auto& each) { return each->lives() && each->place == share.place; });
+    if (there < share.replicas) return share.place;
+  }
+  return places_.empty() ? std::string{} : places_.front().place;
+}
+
 std::string ProcessRevision::replica_id(std::int32_t number) const {
   return fmt::format("{}-{}", facts_.name, number);
 }
 
 bool ProcessRevision::start_one() {
-  if (means_.replicas >= means_.settings.max_replicas) return false;
   const std::int32_t number = free_numbers(1).front();
   const std::string id = replica_id(number);
   const StartAnswer room = ask_for_room(id);
@@ -91,6 +101,7 @@ bool ProcessRevision::start_one() {
   plan.revision = facts_.name;
   plan.id = id;
   plan.program = facts_.program;
+  plan.place = next_place();
   auto made = means_.make(*this, std::move(plan));
   if (!made) {
     means_.memory.ended(id);
@@ -99,6 +110,7 @@ bool ProcessRevision::start_one() {
   }
   auto instance = std::make_unique<Instance>();
   instance->number = number;
+  instance->place = next_place();
   instance->start = log_.begin_start();
   instance->replica = std::move(*made);
   Replica& replica = *instance->replica;

@@ -35,11 +35,20 @@ struct ReplicaPlan {
   std::filesystem::path directory;       ///< r/<id> in the runtime directory; made, removed
   std::vector<std::string> environment;  ///< of the engine, `NAME=value`
   std::optional<std::uint64_t> open_files =
-      {};                         ///< soft limit given to both: ours before we raised it
-  Duration write_timeout{0};      ///< of the sidecar; 0 = off
-  CgroupTree* cgroups = nullptr;  ///< outlives the replica; null = no limits
+      {};                     ///< soft limit given to both: ours before we raised it
+  Duration write_timeout{0};  ///< of the sidecar; 0 = off
+  /// With the group of this one, if it has_cgroup(); outlives the replica. Null = no limits.
+  const CgroupTree* cgroups = nullptr;
   /// How often is looked where it listens, until it is ready (5.3).
   Duration look_interval = std::chrono::milliseconds{900};
+  std::string place = {};      ///< the group of the machine that it runs in; empty: none
+  bool place_limited = false;  ///< that one has limits, and `cgroups` are those in it
+  std::vector<int> cpus = {};  ///< cores that its programs may use; empty: all
+
+  /// Whether its programs of this machine have a control group.
+  [[nodiscard]] bool has_cgroup() const {
+    return cgroups != nullptr && (spec.is_limited() || (place_limited && spec.image.empty()));
+  }
 };
 
 enum class ReplicaState { created, starting, ready, stopping, gone };

@@ -68,6 +68,7 @@ SpawnSpec plain_spawn(const ReplicaPlan& plan, const ProgramSpec& program,
   wanted.env = program_environment(program, plan.spec.config, variables, places, plan.environment);
   wanted.cwd = program.working_dir;
   wanted.open_files = plan.open_files;
+  wanted.cpus = plan.cpus;
   return wanted;
 }
 
@@ -79,7 +80,7 @@ Result<SpawnSpec, Problem> program_spawn(const ReplicaPlan& plan, const ProgramS
   const ServiceSpec& spec = plan.spec;
   SpawnSpec wanted = plain_spawn(plan, program, file, variables);
   // Joining a group costs the kernel some 10 ms, which only limits are worth.
-  if (plan.cgroups != nullptr && spec.is_limited()) {
+  if (plan.has_cgroup()) {
     const auto directories = plan.cgroups->create(plan.id, {spec.cpu_limit, spec.memory_limit});
     if (!directories) return directories.error();
     wanted.cgroup_dirs = *directories;
@@ -116,6 +117,7 @@ ContainerPlan container_of(const ReplicaPlan& plan, const ProgramSpec& program,
     if (volume != spec.volumes.end() && !volume->sources.empty())
       wanted.read_only.push_back(mount.path);
   }
+  wanted.cpus = plan.cpus;
   wanted.cpu_limit = spec.cpu_limit;
   wanted.memory_limit = spec.memory_limit;
   const std::string suffix = serves ? "" : "-" + program.name;
@@ -150,6 +152,7 @@ SpawnSpec sidecar_spawn(const ReplicaPlan& plan, const SidecarSockets& sockets, 
                                     .ready_fd = ready_fd},
                                    plan.environment);
   wanted.open_files = plan.open_files;
+  wanted.cpus = plan.cpus;
   return wanted;
 }
 
@@ -206,9 +209,10 @@ EndSight sight_of_end(const ReplicaPlan& plan, const ExitStatus& status,
   }
   seen.last_error = last_words(tail);
   seen.memory_limit = plan.spec.memory_limit.value_or(0);
-  if (plan.cgroups != nullptr && plan.spec.is_limited()) {
+  if (plan.has_cgroup()) {
     seen.oom_kills = plan.cgroups->oom_kills(plan.id);
     seen.limit_is_enforced = plan.cgroups->can_limit_memory();
+    if (plan.place_limited) seen.group = plan.place;
   }
   std::vector<std::string> words = plan.spec.command;
   words.insert(words.end(), plan.spec.args.begin(), plan.spec.args.end());

@@ -190,7 +190,7 @@ std::int64_t RunningProgram::memory_bytes() {
   if (!alive_) return 0;
   if (container_) return container_->memory_bytes();
   // A group that was made later does not count what was there before.
-  if (plan_.cgroups != nullptr && plan_.spec.is_limited()) {
+  if (plan_.has_cgroup()) {
     if (const auto bytes = plan_.cgroups->memory_bytes(plan_.id)) return *bytes;
   }
   return resident_bytes_of_group(pid_);

@@ -4,12 +4,12 @@
 // be used.
 
 #include "activator/core/balancer.h"
-#include "common/ignore/rules.h"
-#include "common/scaling/annotations.h"
 #include "common/scaling/setting_names.h"
+#include "common/values/dns_label.h"
 
 #include <fmt/format.h>
 
+#include "platform/process/annotation_parser.h"
 #include "platform/process/container_parser.h"
 #include "platform/process/engine_host.h"
 #include "platform/process/quantity.h"
@@ -17,7 +17,6 @@
 #include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <cctype>
-#include <set>
 #include <utility>
 
 namespace sluice::local {
@@ -27,12 +26,6 @@ constexpr std::size_t kServicesMax = 1000;
 constexpr std::size_t kListMax = 10'000;
 constexpr std::int64_t kTimeoutSecondsMax = 7 * 24 * 3600;
 constexpr std::int64_t kContainerConcurrencyMax = 1000;  // Knative's own bound
-constexpr std::string_view kOurs = "sluice.dev/";
-constexpr std::string_view kAutoscaling = "autoscaling.knative.dev/";
-constexpr std::string_view kOurAutoscaling = "autoscaling.sluice.dev/";
-constexpr std::string_view kClass = "autoscaling.knative.dev/class";
-
-using Annotations = std::map<std::string, std::string>;
 
 struct Parsing {
   YamlReader& reader;
@@ -40,91 +33,6 @@ struct Parsing {
   const SpecDefaults& defaults;
   ConfigFile& config;
 };
-
-Annotations read_annotations(YamlReader& reader, const YamlEntry& entry) {
-  Annotations result;
-  for (const YamlEntry& pair : reader.any_entries(entry.value, entry.line, entry.key)) {
-    if (auto value = reader.text(pair)) result[pair.key] = std::move(*value);
-  }
-  return result;
-}
-
-/// The entry that holds annotation `key`, for messages with a line and for quantity parsers.
-YamlEntry annotation_entry(const YamlEntry& annotations, const std::string& key) {
-  for (const auto& pair : annotations.value) {
-    if (pair.first.IsScalar() && pair.first.Scalar() == key)
-      return {key, pair.first.Mark().line + 1, pair.second};
-  }
-  return {key, annotations.line, YAML::Node()};
-}
-
-/// Keys under sluice.dev/ are ours, so a misspelt one is an error, not another program's
-/// annotation.
-void check_our_keys(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations,
-                    const std::vector<std::string>& here, const std::vector<std::string>& elsewhere,
-                    const std::string& other_place) {
-  for (const auto& [key, value] : annotations) {
-    if (key.rfind(kOurs, 0) != 0) continue;
-    if (std::find(here.begin(), here.end(), key) != here.end()) continue;
-    const int line = annotation_entry(entry, key).line;
-    if (std::find(elsewhere.begin(), elsewhere.end(), key) != elsewhere.end()) {
-      reader.fail(line, fmt::format("`{}` does not belong here", key),
-                  fmt::format("move it to {}", other_place));
-      continue;
-    }
-    const auto meant = closest_name(key, here);
-    reader.fail(line, fmt::format("unknown annotation `{}`", key),
-                meant ? fmt::format("did you mean `{}`?", *meant)
-                      : fmt::format("known are {}", fmt::join(here, ", ")));
-  }
-}
-
-/// A cluster takes any annotation, so a misspelt one is reported and not refused.
-void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
-                             const Annotations& annotations) {
-  const std::vector<std::string> known = autoscaler::annotation_keys();
-  for (const auto& [key, value] : annotations) {
-    if (key.rfind(kAutoscaling, 0) != 0) continue;
-    const int line = annotation_entry(entry, key).line;
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      const auto meant = closest_name(key, known);
-      reader.warn(line, fmt::format("`{}` is not a key of the autoscaler and has no effect{}", key,
-                                    meant ? fmt::format("; did you mean `{}`?", *meant) : ""));
-    } else if (key == kClass && value != autoscaler::kKnativeClass &&
-               value != autoscaler::kOurClass) {
-      reader.warn(line, fmt::format("`{}: {}` has no effect on one machine; services are scaled "
-                                    "by concurrency or rps",
-                                    key, value));
-    }
-  }
-}
-
-/// Keys under autoscaling.sluice.dev/ are ours, too. The others of the autoscaler are judged by the
-/// engine, which knows its settings.
-// What an engine's settings forbid beside it is judged by the engine.
-void check_scaling(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations) {
-  const autoscaler::StringMap all{annotations.begin(), annotations.end()};
-  const autoscaler::ClusterConfig allows_all{.allow_zero_initial_scale = true};
-  for (const auto& wrong : autoscaler::check_annotations(all, allows_all)) {
-    reader.fail(annotation_entry(entry, wrong.keys.front()).line, wrong.problem.what,
-                wrong.problem.fix);
-  }
-  const auto text = [&annotations](std::string_view key) {
-    const auto found = annotations.find(std::string{key});
-    return found == annotations.end() ? std::string{} : found->second;
-  };
-  const auto check = [&](std::string_view key, const ignore::Rules& rules) {
-    const int line = annotation_entry(entry, std::string{key}).line;
-    for (const Problem& problem : rules.problems()) reader.fail(line, problem.what, problem.fix);
-  };
-  check(ignore::kPathsKey, ignore::Rules{text(ignore::kPathsKey), {}});
-  check(ignore::kAgentsKey, ignore::Rules{{}, text(ignore::kAgentsKey)});
-}
-
-const std::vector<std::string> kServiceKeys{"sluice.dev/hosts"};
-const std::vector<std::string> kTemplateKeys{"sluice.dev/port", "sluice.dev/stop-grace",
-                                             "sluice.dev/start-timeout", "sluice.dev/throttle",
-                                             std::string{kLoadBalancingKey}};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
@@ -202,16 +110,7 @@ void read_metadata(YamlReader& reader, const YamlEntry& entry, ServiceSpec& spec
       continue;
     }
     spec.annotations = read_annotations(reader, field);
-    check_our_keys(reader, field, spec.annotations, kServiceKeys, kTemplateKeys,
-                   "spec.template.metadata.annotations");
-    for (const auto& [key, value] : spec.annotations) {
-      if (key.rfind(kAutoscaling, 0) == 0 || key.rfind(kOurAutoscaling, 0) == 0) {
-        reader.warn(annotation_entry(field, key).line,
-                    fmt::format("`{}` has no effect on the service; put it under "
-                                "spec.template.metadata.annotations",
-                                key));
-      }
-    }
+    check_service_annotations(reader, field, spec.annotations);
     if (const auto hosts = spec.annotations.find("sluice.dev/hosts");
         hosts != spec.annotations.end())
       read_hosts(reader, annotation_entry(field, hosts->first), hosts->second, spec);
@@ -223,10 +122,8 @@ void read_template_metadata(YamlReader& reader, const YamlEntry& entry, ServiceS
   for (const YamlEntry& field :
        reader.entries(entry.value, entry.line, "spec.template.metadata", keys)) {
     spec.template_annotations = read_annotations(reader, field);
-    check_our_keys(reader, field, spec.template_annotations, kTemplateKeys, kServiceKeys,
-                   "metadata.annotations");
-    warn_of_unknown_scaling(reader, field, spec.template_annotations);
-    check_scaling(reader, field, spec.template_annotations);
+    check_template_annotations(reader, field, spec.template_annotations);
+    spec.placement = read_placement_wish(reader, field, spec.template_annotations);
     const auto quantity = [&](const char* key, Duration& target) {
       const auto found = spec.template_annotations.find(key);
       if (found == spec.template_annotations.end()) return;

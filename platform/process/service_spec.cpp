@@ -170,13 +170,6 @@ std::optional<Problem> check_image(const std::string& image) {
                  "write it like docker.io/library/nginx:1.25"};
 }
 
-bool is_dns_label(std::string_view name) {
-  if (name.empty() || name.size() > 63 || name.front() == '-' || name.back() == '-') return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
-}
-
 ServiceSpec command_spec(const CommandForm& form) {
   ServiceSpec spec;
   const bool in_container = !form.image.empty();
@@ -259,6 +252,7 @@ void take_live(ServiceSpec& spec, const ServiceSpec& other) {
   spec.stop_grace = other.stop_grace;
   spec.start_timeout = other.start_timeout;
   spec.never_throttled = other.never_throttled;
+  spec.placement = other.placement;
   spec.traffic = other.traffic;
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/base/result.h"
 #include "common/model/host_rule.h"
+#include "common/model/placement_wish.h"
 #include "common/time/time_point.h"
 
 #include "platform/process/config_documents.h"
@@ -133,8 +134,9 @@ struct ServiceSpec {
   std::optional<std::int64_t> memory_limit;  ///< bytes
   Duration stop_grace = std::chrono::seconds{10};
   Duration start_timeout = std::chrono::seconds{60};
-  bool never_throttled = false;  ///< nor held: it works while no request is in flight
-  Traffic traffic;               ///< of the service; empty: its document says nothing of it
+  bool never_throttled = false;    ///< nor held: it works while no request is in flight
+  model::PlacementWish placement;  ///< what its template's annotations ask of places
+  Traffic traffic;                 ///< of the service; empty: its document says nothing of it
 
   /// Whether its replicas are started in a cgroup of their own; a container has one anyway.
   [[nodiscard]] bool is_limited() const { return image.empty() && (cpu_limit || memory_limit); }
@@ -233,9 +235,6 @@ struct CommandForm {
 
 /// What is wrong with the name of an image; absent: nothing that can be seen before it is run.
 [[nodiscard]] std::optional<Problem> check_image(const std::string& image);
-
-/// Whether `name` is a DNS label: 1 to 63 of a-z, 0-9 and `-`, no `-` at either end.
-[[nodiscard]] bool is_dns_label(std::string_view name);
 
 /// 16 hex digits over exactly the fields that make a new revision (one-machine.md 5.7): image,
 /// command, args, env, workingDir, port, protocol, probes, resources, concurrency, timeouts,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "platform/process/placement_settings.h"
 #include "platform/process/quantity.h"
 #include "platform/process/yaml_reader.h"
 #include <algorithm>
@@ -15,7 +16,6 @@ namespace {
 constexpr std::int64_t kReplicasMax = 10'000;  // one port each
 constexpr std::size_t kDashboardHostsMax = 100;
 constexpr std::size_t kHostBytesMax = 253;
-constexpr std::size_t kGroupsMax = 1000;
 constexpr std::int64_t kQueueMax = 10'000'000;
 constexpr std::int64_t kConnectionsMax = 1'000'000;
 constexpr std::int64_t kHeaderBytesLeast = 1024;
@@ -23,6 +23,8 @@ constexpr std::int64_t kHeaderBytesMost = 16 << 20;
 constexpr std::int64_t kTimeoutSecondsMax = 7 * 24 * 3600;
 constexpr std::int64_t kConcurrencyMax = 1000;
 constexpr std::size_t kWrongTextMax = 80;
+constexpr std::int64_t kMovesMost = 16;
+constexpr std::int64_t kWorthMost = 1000;
 
 using S = EngineSettings;
 
@@ -65,9 +67,45 @@ constexpr std::array kSettings{
             .words = {"auto", "podman", "docker"}},
     Setting{.section = "",
             .key = "groups",
-            .meaning = "reserved: read and checked to be a list, without effect",
-            .place = +[](S& s) -> std::string& { return s.groups_yaml; },
-            .form = SettingForm::items},
+            .meaning = "parts of the machine with room of their own, each a mapping of name, "
+                       "preference, cpu, memory, replicas, cpus, labels",
+            .place = +[](S& s) -> std::vector<MachineGroup>& { return s.groups; }},
+    Setting{.section = "placement",
+            .key = "policies",
+            .meaning = "which services are moved, each a mapping of name, mode, select, triggers, "
+                       "algorithms; the first that names a trigger decides",
+            .place = +[](S& s) -> std::vector<placement::MigrationPolicy>& {
+              return s.placement.policies;
+            }},
+    Setting{.section = "placement",
+            .key = "max-moves-per-demand",
+            .meaning = "most services that are moved to make room for one that waits; 0 = none",
+            .place = +[](S& s) -> std::int32_t& { return s.placement.plan.moves_max; },
+            .most = kMovesMost},
+    Setting{.section = "placement",
+            .key = "worth-k",
+            .meaning = "services are moved if what is gained is at least one in this many of what "
+                       "it disturbs",
+            .place = +[](S& s) -> std::int64_t& { return s.placement.plan.worth_divisor; },
+            .least = 1,
+            .most = kWorthMost},
+    Setting{.section = "placement",
+            .key = "cool-down",
+            .meaning = "how long a service that was moved is not moved again, but by hand or out "
+                       "of a place that is drained",
+            .place = +[](S& s) -> Duration& { return s.placement.moves.service_pause; }},
+    Setting{.section = "placement",
+            .key = "minimum-age",
+            .meaning = "how long the youngest replica of a service runs before it is moved",
+            .place = +[](S& s) -> Duration& { return s.placement.plan.minimum_age; }},
+    Setting{.section = "placement",
+            .key = "home-hold",
+            .meaning = "how long a place that is liked more has room before a service goes back",
+            .place = +[](S& s) -> Duration& { return s.placement.home.hold; }},
+    Setting{.section = "placement",
+            .key = "shift-hold",
+            .meaning = "how long the requests of each step of a move are watched",
+            .place = +[](S& s) -> Duration& { return s.placement.moves.shift_hold; }},
     Setting{.section = "defaults",
             .key = "timeout-seconds",
             .meaning = "longest time of a request, where a service sets none",
@@ -193,12 +231,11 @@ struct Reading {
   YamlReader& reader;
   const YamlEntry& entry;
   const Setting& setting;
+  std::span<const int> cores;
 
   void operator()(std::string& field) const {
     if (setting.form == SettingForm::address) {
       read_address(reader, entry, field);
-    } else if (setting.form == SettingForm::items) {
-      if (!reader.items(entry, kGroupsMax).empty()) field = YAML::Dump(entry.value);
     } else {
       read_word(reader, entry, words_of(setting), field);
     }
@@ -215,6 +252,14 @@ struct Reading {
   }
 
   void operator()(std::vector<std::string>& field) const { read_hosts(reader, entry, field); }
+
+  void operator()(std::vector<MachineGroup>& field) const {
+    field = read_groups(reader, entry, cores);
+  }
+
+  void operator()(std::vector<placement::MigrationPolicy>& field) const {
+    field = read_policies(reader, entry);
+  }
 
   void operator()(std::int64_t& field) const {
     if (setting.form == SettingForm::size) {
@@ -241,12 +286,7 @@ struct Reading {
 struct Showing {
   const Setting& setting;
 
-  std::string operator()(const std::string& field) const {
-    if (setting.form != SettingForm::items) return field;
-    std::string line = field;
-    std::replace(line.begin(), line.end(), '\n', ' ');
-    return line;
-  }
+  std::string operator()(const std::string& field) const { return field; }
 
   std::string operator()(bool field) const { return field ? "true" : "false"; }
 
@@ -254,6 +294,14 @@ struct Showing {
 
   std::string operator()(const std::vector<std::string>& field) const {
     return fmt::format("{}", fmt::join(field, ", "));
+  }
+
+  std::string operator()(const std::vector<MachineGroup>& field) const {
+    return format_groups(field);
+  }
+
+  std::string operator()(const std::vector<placement::MigrationPolicy>& field) const {
+    return format_policies(field);
   }
 
   std::string operator()(std::int64_t field) const {
@@ -270,7 +318,6 @@ struct Typing {
 
   std::string operator()(const std::string&) const {
     if (setting.form == SettingForm::address) return "HOST:PORT";
-    if (setting.form == SettingForm::items) return "list";
     return fmt::format("one of {}", fmt::join(words_of(setting), ", "));
   }
 
@@ -279,6 +326,12 @@ struct Typing {
   std::string operator()(Duration) const { return "duration such as 10s or 1m30s"; }
 
   std::string operator()(const std::vector<std::string>&) const { return "list of host names"; }
+
+  std::string operator()(const std::vector<MachineGroup>&) const { return "list of groups"; }
+
+  std::string operator()(const std::vector<placement::MigrationPolicy>&) const {
+    return "list of policies";
+  }
 
   std::string operator()(std::int64_t) const {
     if (setting.form != SettingForm::size) return whole();
@@ -311,8 +364,9 @@ std::string Setting::shown(const EngineSettings& settings) const {
   return std::visit([&](const auto at) { return Showing{*this}(at(copy)); }, place);
 }
 
-void Setting::read(YamlReader& reader, const YamlEntry& entry, EngineSettings& settings) const {
-  std::visit([&](const auto at) { Reading{reader, entry, *this}(at(settings)); }, place);
+void Setting::read(YamlReader& reader, const YamlEntry& entry, std::span<const int> cores,
+                   EngineSettings& settings) const {
+  std::visit([&](const auto at) { Reading{reader, entry, *this, cores}(at(settings)); }, place);
 }
 
 std::span<const Setting> setting_table() {

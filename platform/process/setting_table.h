@@ -18,7 +18,9 @@ using SettingPlace =
     std::variant<std::string& (*)(EngineSettings&), bool& (*)(EngineSettings&),
                  std::int64_t& (*)(EngineSettings&), std::int32_t& (*)(EngineSettings&),
                  std::chrono::seconds& (*)(EngineSettings&), Duration& (*)(EngineSettings&),
-                 std::vector<std::string>& (*)(EngineSettings&)>;
+                 std::vector<std::string>& (*)(EngineSettings&),
+                 std::vector<MachineGroup>& (*)(EngineSettings&),
+                 std::vector<placement::MigrationPolicy>& (*)(EngineSettings&)>;
 
 /// How its text is read where the type leaves a choice.
 enum class SettingForm {
@@ -26,7 +28,6 @@ enum class SettingForm {
   address,  ///< HOST:PORT
   size,     ///< bytes, such as 64Ki
   hosts,    ///< a list of bare names
-  items,    ///< a list that another part reads, kept as YAML
 };
 
 /// One key of `config.yaml`: the parser reads by this table, and `sluice config` prints it.
@@ -43,8 +44,10 @@ struct Setting {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::string type() const;
   [[nodiscard]] std::string shown(const EngineSettings& settings) const;
-  /// Takes the value of `entry`, or leaves a problem in `reader` and the default in place.
-  void read(YamlReader& reader, const YamlEntry& entry, EngineSettings& settings) const;
+  /// Takes the value of `entry`, or leaves a problem in `reader` and the default in place. The
+  /// machine has `cores`.
+  void read(YamlReader& reader, const YamlEntry& entry, std::span<const int> cores,
+            EngineSettings& settings) const;
 };
 
 /// All keys but those of `autoscaler`, which are in common/scaling/cluster_config.h; those of a

@@ -1,6 +1,7 @@
 #include "platform/process/traffic.h"
 
 #include "common/json/read.h"
+#include "common/values/dns_label.h"
 #include "common/values/whole_number.h"
 
 #include <fmt/format.h>

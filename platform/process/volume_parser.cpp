@@ -2,6 +2,7 @@
 
 #include "platform/process/volume_parser.h"
 
+#include "common/values/dns_label.h"
 #include "common/values/whole_number.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "platform/process/yaml_reader.h"
 
+#include "common/values/closest_name.h"
 #include "common/values/whole_number.h"
 
 #include <fmt/format.h>
@@ -16,22 +17,6 @@ constexpr std::size_t kProblemsMax = 20;
 constexpr std::size_t kDepthMax = 64;
 constexpr std::size_t kNodesMax = 200'000;
 constexpr std::size_t kQuotedMax = 80;
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      const std::size_t swap = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({above + 1, row[j - 1] + 1, swap});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 int line_of(const YAML::Mark& mark, int otherwise) {
   return mark.is_null() ? otherwise : mark.line + 1;
@@ -112,21 +97,6 @@ std::vector<YAML::Node> items_of(const YAML::Node& document) {
   const YAML::Node items = document["items"];
   if (!items || !items.IsSequence()) return {document};
   return {items.begin(), items.end()};
-}
-
-std::optional<std::string> closest_name(std::string_view word,
-                                        const std::vector<std::string>& candidates) {
-  if (word.size() > kQuotedMax) return std::nullopt;
-  std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(word.size() / 3, 1) + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 std::string YamlReader::place(int line) const {

@@ -15,10 +15,6 @@
 
 namespace sluice::local {
 
-/// The name of `candidates` that `word` was probably meant to be: at most a third of it wrong.
-[[nodiscard]] std::optional<std::string> closest_name(std::string_view word,
-                                                      const std::vector<std::string>& candidates);
-
 /// Where `text` stops being UTF-8; its size when it never does. Overlong forms pass: nothing here
 /// decides by them.
 [[nodiscard]] std::size_t end_of_utf8(std::string_view text);

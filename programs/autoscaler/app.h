@@ -93,6 +93,7 @@ class App {
   ScaleLoop loop_;
   ActivatorHub hub_;
   NodeBook nodes_;
+  placement::Placement placement_{nodes_.gates()};
   api::EventRing events_;
   RingHistory history_;
   FleetEvents fleet_events_;

@@ -49,9 +49,11 @@ Flags:
 
 class NamesTest(unittest.TestCase):
     def test_annotations_have_their_other_spelling(self):
-        found = dict(code.annotations({code.ANNOTATIONS: ANNOTATIONS, 'platform/process/a.cpp': '"sluice.dev/port"'}))
+        found = dict(code.annotations({code.ANNOTATIONS: ANNOTATIONS, code.PLACEMENT: '{"pin", &Reading::pin}',
+                                       'platform/process/a.cpp': '"sluice.dev/port"'}))
         self.assertEqual(found, {'autoscaling.knative.dev/class': '', 'autoscaling.knative.dev/min-scale': 'minScale',
                                  'autoscaling.knative.dev/scale-down-delay': 'scaleDownDelay', 'sluice.dev/port': '',
+                                 'placement.sluice.dev/pin': '',
                                  'serving.knative.dev/progress-deadline': ''})
 
     def test_variables_are_those_that_are_read(self):

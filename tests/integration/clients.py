@@ -3,12 +3,15 @@
 import collections
 import itertools
 import threading
+import time
 
 from wire import fetch
 
 
 class Clients:
     """`count` threads that ask for /?id=N&ms=M one after the other until stopped."""
+
+    method = 'GET'
 
     def __init__(self, engine, count, milliseconds, hosts=('app.localhost',)):
         self.engine = engine
@@ -27,16 +30,19 @@ class Clients:
 
     def ask(self, host):
         while not self.stopping.is_set():
-            name = f'r{next(self.ids)}'
+            self.send(host)
+
+    def send(self, host):
+        name = f'r{next(self.ids)}'
+        with self.lock:
+            self.sent.add(name)
+        try:
+            answer = fetch(self.engine.http, f'/?id={name}&ms={self.milliseconds}', host=host,
+                           method=self.method, timeout=60)
+            self.note(name, answer)
+        except OSError as error:
             with self.lock:
-                self.sent.add(name)
-            try:
-                answer = fetch(self.engine.http, f'/?id={name}&ms={self.milliseconds}', host=host,
-                               timeout=60)
-                self.note(name, answer)
-            except OSError as error:
-                with self.lock:
-                    self.lost[name] = repr(error)
+                self.lost[name] = repr(error)
 
     def note(self, name, answer):
         with self.lock:
@@ -53,6 +59,33 @@ class Clients:
         self.stopping.set()
         for thread in self.threads:
             thread.join(90)
+
+
+class Posts(Clients):
+    """POSTs in an open loop: each of the hosts gets `rate` a second, at planned times, whatever becomes of
+    those before."""
+
+    method = 'POST'
+
+    def __init__(self, engine, rate, milliseconds, hosts):
+        self.rate = rate
+        self.under_way = []
+        super().__init__(engine, len(hosts), milliseconds, hosts)
+
+    def ask(self, host):
+        begin = time.monotonic()
+        for number in itertools.count():
+            if self.stopping.wait(max(0, begin + number / self.rate - time.monotonic())):
+                return
+            post = threading.Thread(target=self.send, args=(host,), daemon=True)
+            with self.lock:
+                self.under_way.append(post)
+            post.start()
+
+    def stop(self):
+        super().stop()
+        for post in self.under_way:
+            post.join(90)
 
 
 class Journal:

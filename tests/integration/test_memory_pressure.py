@@ -145,7 +145,7 @@ class MemoryPressure(EngineCase):
         self.assertEqual(self.home.run('apply', '-f', self.write('d.yaml', DOCUMENT.format(
             name='d', initial=0, app=APP))).returncode, 0)
         answer = engine.get(host='d.localhost')
-        sentence = 'max-replicas (1) of this engine run already'
+        sentence = 'max-replicas 1 reached'
         self.assertEqual((answer.status, answer.body.decode()), (503, f'{sentence}\n'))
         done = self.home.run('wake', 'd', '--timeout', '1s')
         self.assertEqual(done.returncode, 3, done.stdout)

@@ -84,6 +84,7 @@ class SimAutoscaler {
     autoscaler::ScaleLoop scale_loop{loop};
     autoscaler::ActivatorHub hub;
     autoscaler::NodeBook nodes;
+    placement::Placement placement{nodes.gates()};
     api::EventRing ring;
     autoscaler::RingHistory history;
     autoscaler::FleetEvents events{loop, ring, history};

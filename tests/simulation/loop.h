@@ -170,6 +170,7 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   autoscaler::ScaleLoop scale_loop_{clock_};
   autoscaler::ActivatorHub hub_;
   autoscaler::NodeBook nodes_;
+  placement::Placement placement_{nodes_.gates()};
   api::EventRing ring_;
   autoscaler::RingHistory history_;
   autoscaler::FleetEvents events_{clock_, ring_, history_};

@@ -1,6 +1,8 @@
 #include "tests/simulation/node_run.h"
 
 #include "autoscaler/core/nodes/node_book.h"
+#include "autoscaler/placement/core/placement.h"
+#include "common/messages/start_gate.h"
 #include "tests/simulation/node_agent.h"
 
 #include "memory-pressure/core/quota.h"
@@ -149,15 +151,17 @@ class Replay {
   /// The autoscaler's part: one more replica, by the last report.
   [[nodiscard]] bool has_grant(double now) {
     const auto running = static_cast<std::int32_t>(running_.size());
-    const auto settled = std::count_if(running_.begin(), running_.end(), [&](const auto& entry) {
-      return entry.second.reported || at(now) - at(entry.second.started) >= kClaimKept;
-    });
+    std::vector<placement::ReplicaAt> replicas;
+    for (const auto& [id, job] : running_) {
+      replicas.push_back(
+          {.node = "node", .settled = job.reported || at(now) - at(job.started) >= kClaimKept});
+    }
     const auto granted =
-        nodes_.grant({"default", "jobs"}, {.wanted = running + 1,
-                                           .ordered = running,
-                                           .settled = static_cast<std::int32_t>(settled),
-                                           .claim = scene_.load.limit,
-                                           .now = at(now)});
+        placement_.ask({"default", "jobs"}, {.wanted = running + 1,
+                                             .ordered = running,
+                                             .each = {.memory = scene_.load.limit, .slots = 1},
+                                             .replicas = replicas,
+                                             .now = at(now)});
     return granted.replicas > running;
   }
 
@@ -260,6 +264,7 @@ class Replay {
   ManualTime time_{at(-kLeadMs)};
   SimAgent agent_;
   autoscaler::NodeBook nodes_;
+  placement::Placement placement_{nodes_.gates()};
   std::deque<Job> waiting_;
   std::map<std::string, Running> running_;
   std::map<std::string, double> last_cpu_;

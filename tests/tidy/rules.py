@@ -19,7 +19,7 @@ CORE_ROOMS = ('base', 'values', 'time', 'load', 'breaker', 'http', 'ring', 'mess
 NOT_CORE = re.compile(r'^common/(time/clock|metrics/page)\.')
 # Cores in rooms of common that are io otherwise.
 CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|labels|token_bucket)\.h$'
-                         r'|(model/host_rule|settings/knative_contract|certificates/(identity|plan|enrolment_text)|log/(request_log|go_text))\.)')
+                         r'|(model/(host_rule|selector|placement_wish)|settings/knative_contract|certificates/(identity|plan|enrolment_text)|log/(request_log|go_text))\.)')
 # Includes go from a higher rank to a lower one; rooms of one rank do not include each other.
 RANKS = {'common': 0, 'queue-proxy': 1, 'injector': 1, 'activator': 1, 'autoscaler': 1, 'memory-pressure': 1,
          'load': 1, 'platform': 2, 'programs': 3, 'bench': 4, 'tests': 5}

@@ -213,13 +213,6 @@ void limit_by_capacity(DecisionRecord& record, std::int32_t granted, std::string
   record.shortage = std::move(shortage);
 }
 
-std::string memory_shortage(std::int64_t free, std::int64_t claim) {
-  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  // Free is rounded down and needed up: "64 MiB free, needs 64 MiB" would explain nothing.
-  return "no memory: " + std::to_string(std::max<std::int64_t>(0, free) / kMebibyte) +
-         " MiB free, needs " + std::to_string((claim + kMebibyte - 1) / kMebibyte) + " MiB";
-}
-
 std::string why(const DecisionRecord& record) {
   if (record.told_to_sleep) return "put to sleep by hand";
   const std::string limit = bounded(record);

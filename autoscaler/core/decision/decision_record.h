@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/placement/core/grant.h"
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
@@ -7,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -95,14 +97,13 @@ struct DecisionRecord {
   std::optional<TimePoint> panic_until;    ///< earliest end of panic without another breach
   std::optional<Duration> hold_left;       ///< of stable_window, grace or retention
   std::string shortage;                    ///< why granted < bounded, from the part that granted
+  std::vector<placement::PlaceShare>
+      places{};  ///< of those granted; empty: there is one place only
 };
 
 /// Notes that only `granted` of the `bounded` pods may run, and why ("no memory: 212 MiB free,
 /// needs 256 MiB").
 void limit_by_capacity(DecisionRecord& record, std::int32_t granted, std::string shortage);
-
-/// That shortage in words: what may start now and what one more claims, both in bytes.
-[[nodiscard]] std::string memory_shortage(std::int64_t free, std::int64_t claim);
 
 /// One line for a person: why this number. For example "panic: ceil(46.0 / 7.0) = 7, since 7 / 1 >=
 /// 2" or "ceil(21.0 / 7.0) = 3; 4 held by scale-down-delay".

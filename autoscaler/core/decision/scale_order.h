@@ -2,6 +2,7 @@
 
 #include "autoscaler/core/decision/decision_record.h"
 #include "autoscaler/core/decision/scale_to_zero.h"
+#include "autoscaler/placement/core/grant.h"
 #include "common/base/ids.h"
 
 #include <cstdint>
@@ -29,8 +30,9 @@ struct ScaleReport {
 /// How many replicas of a revision should run, and where its requests go: full desired state. A
 /// platform uses as much of it as it can.
 struct ScaleOrder {
-  std::int32_t replicas = 0;    ///< that should live
-  std::vector<PodId> remove{};  ///< may be stopped now, idlest first
+  std::int32_t replicas = 0;                    ///< that should live
+  std::vector<placement::PlaceShare> places{};  ///< where; empty: there is one place only
+  std::vector<PodId> remove{};                  ///< may be stopped now, idlest first
 
   // For platforms that route and show a status.
   RouteMode route_mode = RouteMode::proxy;

@@ -1,14 +1,13 @@
 #pragma once
 
-#include "autoscaler/core/nodes/room.h"
-#include "common/base/ids.h"
+#include "autoscaler/core/nodes/throttled_pods.h"
+#include "autoscaler/placement/core/node_gates.h"
 #include "common/messages/node_stream.h"
 #include "common/time/time_point.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,11 +16,11 @@
 namespace sluice::autoscaler {
 
 /// What the agents of the nodes report, and what follows from it (protocols.md 4): which pods are
-/// throttled, and how much memory may still start.
+/// throttled, and the start gate of each node.
 ///
-/// A node that was silent for kSilence, or whose agent is in dry run, counts as one
-/// without an agent. Only nodes with an agent bound anything: without any, everything is granted.
-class NodeBook final : public Room {
+/// A node that was silent for kSilence, or whose agent is in dry run, counts as one without an
+/// agent.
+class NodeBook final : public ThrottledPods {
  public:
   static constexpr Duration kSilence = std::chrono::seconds{30};
 
@@ -51,7 +50,7 @@ class NodeBook final : public Room {
 
   struct Heard {
     proto::NodeReportAck ack;
-    bool changed = false;  ///< throttled() or grant() may answer otherwise now
+    bool changed = false;  ///< throttled() or a gate may answer otherwise now
   };
 
   [[nodiscard]] std::variant<Heard, Refused> hear(proto::NodeReport report, TimePoint now);
@@ -64,17 +63,14 @@ class NodeBook final : public Room {
   [[nodiscard]] bool throttled(const std::string& space, const std::string& pod,
                                const std::string& node) const override;
 
-  /// What was ordered is not taken back. What is granted beyond `settled` is kept for the revision,
-  /// whichever other asks, until it settles or is no longer wanted.
-  [[nodiscard]] Granted grant(const RevisionId& revision, const Demand& demand) override;
-
-  void forget(const RevisionId& revision) override { keep(revision, 0); }
+  /// Of the nodes that count.
+  [[nodiscard]] placement::NodeGates& gates() { return gates_; }
 
   /// Every node that ever reported, by name.
   [[nodiscard]] const std::map<std::string, Node>& nodes() const { return nodes_; }
 
   /// Nodes whose agents count: neither silent nor in a dry run.
-  [[nodiscard]] std::size_t reporting() const { return reporting_; }
+  [[nodiscard]] std::size_t reporting() const { return gates_.size(); }
 
   [[nodiscard]] std::size_t throttled_pods() const { return throttled_.size(); }
 
@@ -82,23 +78,15 @@ class NodeBook final : public Room {
   using PodKey = std::pair<std::string, std::string>;  // namespace and pod
 
   bool forget_one();
-  void add(const std::string& name, const Node& node, const std::set<PodKey>& pods);
-  bool take_out(const std::string& name, const Node& node);
-  void keep(const RevisionId& revision, std::int64_t bytes);
-  [[nodiscard]] std::int64_t starts_left(TimePoint now);
+  void add_pods(const std::string& name, const std::set<PodKey>& pods);
+  bool take_out_pods(const std::string& name);
+  bool take_out(const std::string& name);
 
   std::map<std::string, Node> nodes_;
   std::map<std::string, std::set<PodKey>> throttled_of_;  // by node, those that count
   std::map<PodKey, std::uint32_t> throttled_;             // on how many nodes
   std::size_t entries_ = 0;                               // in throttled_of_
-  std::map<RevisionId, std::int64_t> kept_;               // bytes
-  std::int64_t kept_in_all_ = 0;
-  std::int64_t admitted_ = 0;  // bytes, of all that report
-  std::int64_t open_ = 0;      // of them, nodes whose gate is not shut
-  std::int64_t ungated_ = 0;   // of them, nodes that have none
-  TimePoint spaced_from_;      // the first of starts_
-  std::int64_t starts_ = 0;    // granted within kStartSpacing
-  std::size_t reporting_ = 0;
+  placement::NodeGates gates_;
 };
 
 }  // namespace sluice::autoscaler

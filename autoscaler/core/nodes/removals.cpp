@@ -1,7 +1,9 @@
 #include "autoscaler/core/nodes/removals.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
+#include <utility>
 
 namespace sluice::autoscaler {
 namespace {
@@ -18,13 +20,31 @@ Removals::Removals(std::span<const PodId> released) {
   for (const PodId& pod : released) leaving_.push_back({pod, 0, true});
 }
 
-bool Removals::plan(std::span<const RemovalCandidate> pods, std::int32_t wanted) {
+bool Removals::plan(std::span<const RemovalCandidate> pods, std::int32_t wanted,
+                    std::span<const placement::PlaceShare> places) {
   bool changed = forget_gone(pods);
+  if (places.empty()) {
+    Candidates all;
+    all.reserve(pods.size());
+    for (const RemovalCandidate& pod : pods) all.push_back(&pod);
+    return plan_place(all, wanted) || changed;
+  }
+  std::map<std::string_view, Candidates> by_place;
+  for (const RemovalCandidate& pod : pods) by_place[pod.place].push_back(&pod);
+  for (const auto& in : by_place) {
+    const auto share = std::find_if(places.begin(), places.end(),
+                                    [&in](const auto& each) { return each.place == in.first; });
+    changed = plan_place(in.second, share == places.end() ? 0 : share->replicas) || changed;
+  }
+  return changed;
+}
+
+bool Removals::plan_place(const Candidates& pods, std::int32_t wanted) {
   std::unordered_set<std::string> leaving;
   for (const Leaving& pod : leaving_) leaving.insert(pod.id.name);
-  std::vector<const RemovalCandidate*> staying;
-  for (const RemovalCandidate& pod : pods) {
-    if (!pod.terminating && !leaving.contains(pod.id.name)) staying.push_back(&pod);
+  Candidates staying;
+  for (const RemovalCandidate* pod : pods) {
+    if (!pod->terminating && !leaving.contains(pod->id.name)) staying.push_back(pod);
   }
   const auto want = static_cast<std::size_t>(std::max(0, wanted));
   if (staying.size() > want) {
@@ -32,8 +52,7 @@ bool Removals::plan(std::span<const RemovalCandidate> pods, std::int32_t wanted)
     choose(std::move(staying), surplus);
     return true;
   }
-  if (staying.size() < want) changed = take_back(pods, want - staying.size()) || changed;
-  return changed;
+  return staying.size() < want && take_back(pods, want - staying.size());
 }
 
 bool Removals::forget_gone(std::span<const RemovalCandidate> pods) {
@@ -46,16 +65,16 @@ bool Removals::forget_gone(std::span<const RemovalCandidate> pods) {
 
 // Those that may not be stopped yet before those that the platform may be stopping right now: such
 // a pod drains, and refuses requests as draining.
-bool Removals::take_back(std::span<const RemovalCandidate> pods, std::size_t count) {
-  std::unordered_set<std::string> terminating;
-  for (const RemovalCandidate& pod : pods) {
-    if (pod.terminating) terminating.insert(pod.id.name);
+bool Removals::take_back(const Candidates& pods, std::size_t count) {
+  std::unordered_set<std::string> may_stay;
+  for (const RemovalCandidate* pod : pods) {
+    if (!pod->terminating) may_stay.insert(pod->id.name);
   }
   bool changed = false;
   for (const bool released : {false, true}) {
     for (std::size_t i = leaving_.size(); i > 0 && count > 0; --i) {
       const Leaving& pod = leaving_[i - 1];
-      if (pod.released != released || terminating.contains(pod.id.name)) continue;
+      if (pod.released != released || !may_stay.contains(pod.id.name)) continue;
       leaving_.erase(leaving_.begin() + static_cast<std::ptrdiff_t>(i - 1));
       --count;
       changed = true;
@@ -64,16 +83,20 @@ bool Removals::take_back(std::span<const RemovalCandidate> pods, std::size_t cou
   return changed;
 }
 
-void Removals::choose(std::vector<const RemovalCandidate*> staying, std::size_t count) {
-  // Among equals the throttled go, and of those the youngest: they have the least to lose.
-  std::reverse(staying.begin(), staying.end());
-  std::stable_sort(staying.begin(), staying.end(),
+void Removals::choose(Candidates staying, std::size_t count) {
+  sort(staying);
+  for (std::size_t i = 0; i < count; ++i) leaving_.push_back({staying[i]->id, 0, false});
+}
+
+// Among equals the throttled go, and of those the youngest: they have the least to lose.
+void Removals::sort(Candidates& pods) {
+  std::reverse(pods.begin(), pods.end());
+  std::stable_sort(pods.begin(), pods.end(),
                    [](const RemovalCandidate* a, const RemovalCandidate* b) {
                      const double left = busyness(*a);
                      const double right = busyness(*b);
                      return left != right ? left < right : a->throttled && !b->throttled;
                    });
-  for (std::size_t i = 0; i < count; ++i) leaving_.push_back({staying[i]->id, 0, false});
 }
 
 void Removals::told(std::uint64_t version) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/placement/core/grant.h"
 #include "common/base/ids.h"
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::autoscaler {
@@ -18,6 +20,7 @@ struct RemovalCandidate {
   bool throttled = false;        ///< held back on its node
   bool terminating = false;      ///< it is already being stopped
   bool failed = false;           ///< it cannot become ready as it is
+  std::string_view place{};      ///< where it runs; empty: there is one place only
   std::optional<double> load{};  ///< requests in flight at the last report; absent: none yet
 };
 
@@ -33,9 +36,14 @@ class Removals {
   /// Compares the pods there are with how many are `wanted` and chooses which to remove, idlest
   /// first (a pod that has failed before one that starts; of pods alike a throttled one), or takes
   /// choices back, the busiest first. Pods that have gone are dropped. `pods` are in the order
-  /// of their age, the youngest last, as far as that is known. Returns whether leaving() has
-  /// changed for any pod.
-  bool plan(std::span<const RemovalCandidate> pods, std::int32_t wanted);
+  /// of their age, the youngest last, as far as that is known. `places`: how many of those wanted
+  /// are to be in each place; empty: there is one only. Returns whether leaving() has changed for
+  /// any pod.
+  bool plan(std::span<const RemovalCandidate> pods, std::int32_t wanted,
+            std::span<const placement::PlaceShare> places = {});
+
+  /// In the order in which plan() chooses them.
+  static void sort(std::vector<const RemovalCandidate*>& pods);
 
   /// The pods that were chosen since the last call are avoided from this version on.
   void told(std::uint64_t version);
@@ -59,8 +67,11 @@ class Removals {
   };
 
   bool forget_gone(std::span<const RemovalCandidate> pods);
-  bool take_back(std::span<const RemovalCandidate> pods, std::size_t count);
-  void choose(std::vector<const RemovalCandidate*> staying, std::size_t count);
+  using Candidates = std::vector<const RemovalCandidate*>;
+
+  bool plan_place(const Candidates& pods, std::int32_t wanted);
+  bool take_back(const Candidates& pods, std::size_t count);
+  void choose(Candidates staying, std::size_t count);
 
   std::vector<Leaving> leaving_;  // as chosen
 };

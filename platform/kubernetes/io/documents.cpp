@@ -303,36 +303,6 @@ kube::Request event_request(const ScalerEvent& event, const std::string& reporte
        {"reportingInstance", reporter}});
 }
 
-std::string selector_text(const kube::Selector& selector) {
-  std::string text;
-  const auto add = [&text](const std::string& part) {
-    text.append(text.empty() ? "" : ",").append(part);
-  };
-  for (const auto& [key, value] : selector.labels) add(std::string{key}.append("=").append(value));
-  for (const auto& expression : selector.expressions) {
-    std::string values;
-    for (const std::string& value : expression.values) {
-      values += (values.empty() ? "" : ",") + value;
-    }
-    using Operator = kube::Selector::Operator;
-    switch (expression.op) {
-      case Operator::in:
-        add(expression.key + " in (" + values + ")");
-        break;
-      case Operator::not_in:
-        add(expression.key + " notin (" + values + ")");
-        break;
-      case Operator::exists:
-        add(expression.key);
-        break;
-      case Operator::does_not_exist:
-        add("!" + expression.key);
-        break;
-    }
-  }
-  return text;
-}
-
 std::optional<OriginalService> read_original(const kube::Service& front) {
   const auto found = front.annotations.find(kOriginalService);
   if (found == front.annotations.end() || found->second.size() > kOriginalBytesMax) {

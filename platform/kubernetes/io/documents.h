@@ -76,9 +76,6 @@ struct ScalerRef {
 /// `reporter`: this replica.
 [[nodiscard]] kube::Request event_request(const ScalerEvent& event, const std::string& reporter);
 
-/// `app=web,tier in (a,b)`, as /scale has it.
-[[nodiscard]] std::string selector_text(const kube::Selector& selector);
-
 /// Reads the annotation of an adopted Service; absent: it has none, or it is nonsense.
 [[nodiscard]] std::optional<OriginalService> read_original(const kube::Service& front);
 

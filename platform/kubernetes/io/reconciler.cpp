@@ -424,7 +424,7 @@ void Reconciler::write_status(const ScalerSight& sight, GovernedScaler& governed
     status.values.granted = governed.order->report.granted;
     status.values.ready = governed.order->report.ready;
   }
-  if (sight.target != nullptr) status.selector = selector_text(sight.target->selector);
+  if (sight.target != nullptr) status.selector = model::selector_text(sight.target->selector);
   if (!differs(status.values, sight.scaler->status)) {
     governed.planned.erase(scaler_path(sight.id) + "/status");
     return forget_unplanned(sight.id, governed);

@@ -25,17 +25,33 @@ namespace {
 using Verb = int (*)(const Surroundings&, const Arguments&);
 
 constexpr std::pair<std::string_view, Verb> kVerbs[] = {
-    {"apply", run_apply},         {"completion", run_completion},
-    {"config", run_config},       {"delete", run_delete},
-    {"doctor", run_doctor},       {"down", run_down},
-    {"explain", run_explain},     {"get", run_get},
-    {"history", run_history},     {"inject", run_inject},
-    {"install", run_install},     {"logs", run_logs},
-    {"revisions", run_revisions}, {"scale", run_scale},
-    {"sleep", run_sleep},         {"top", run_top},
-    {"traffic", run_traffic},     {"uninject", run_uninject},
-    {"uninstall", run_uninstall}, {"version", run_version},
-    {"wake", run_wake},           {kNamesVerb, run_complete_names},
+    {"apply", run_apply},
+    {"completion", run_completion},
+    {"config", run_config},
+    {"delete", run_delete},
+    {"doctor", run_doctor},
+    {"down", run_down},
+    {"drain", run_drain},
+    {"explain", run_explain},
+    {"get", run_get},
+    {"history", run_history},
+    {"inject", run_inject},
+    {"install", run_install},
+    {"logs", run_logs},
+    {"move", run_move},
+    {"places", run_places},
+    {"policy", run_policy},
+    {"revisions", run_revisions},
+    {"scale", run_scale},
+    {"sleep", run_sleep},
+    {"top", run_top},
+    {"traffic", run_traffic},
+    {"undrain", run_undrain},
+    {"uninject", run_uninject},
+    {"uninstall", run_uninstall},
+    {"version", run_version},
+    {"wake", run_wake},
+    {kNamesVerb, run_complete_names},
 };
 
 // A file that is opened later must not get the number of a closed standard stream, and with it what
@@ -176,9 +192,9 @@ int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) 
 }
 
 // Verbs that find an engine by themselves.
-constexpr std::string_view kEngineVerbs[] = {"apply",   "delete",  "down",      "explain", "get",
-                                             "history", "logs",    "revisions", "scale",   "sleep",
-                                             "top",     "traffic", "wake"};
+constexpr std::string_view kEngineVerbs[] = {
+    "apply",  "delete", "down",      "drain", "explain", "get", "history", "logs",    "move",
+    "places", "policy", "revisions", "scale", "sleep",   "top", "traffic", "undrain", "wake"};
 
 bool finds_engine(std::string_view verb) {
   return std::find(std::begin(kEngineVerbs), std::end(kEngineVerbs), verb) !=

@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kColumnMax = 60;
+
 // One setting with its value and where that comes from.
 struct SettingShown {
   local::SettingLine line = {};
@@ -112,11 +114,12 @@ void print_settings(const Surroundings& with, const std::vector<SettingShown>& a
   std::size_t value = 5;
   for (const SettingShown& shown : all) {
     key = std::max(key, shown.line.key.size());
-    value = std::max(value, shown.line.value.size());
+    // A long list makes no other line longer.
+    if (shown.line.value.size() <= kColumnMax) value = std::max(value, shown.line.value.size());
   }
   const auto row = [&](std::string first, std::string second, const std::string& third) {
     first.resize(key + 2, ' ');
-    second.resize(value + 2, ' ');
+    second.resize(std::max(value, second.size()) + 2, ' ');
     with.out << first << second << third << "\n";
   };
   row("KEY", "VALUE", "FROM");

@@ -5,8 +5,10 @@
 
 #include "memory-pressure/core/settings.h"
 #include "platform/process/cgroup.h"
+#include "platform/process/engine_settings.h"
 #include "platform/process/engine_variables.h"
 #include "platform/process/machine_memory.h"
+#include "platform/process/paths.h"
 #include "platform/process/sidecar.h"
 #include "programs/sluice/commands/doctor_knative.h"
 #include "programs/sluice/commands/verbs.h"
@@ -85,11 +87,45 @@ Check limits() {
           low ? text + "; few for many requests: ulimit -n 65536, ulimit -u 4096" : text};
 }
 
-Check cgroup(const Surroundings& with, const std::string& engine) {
+local::CgroupTree cgroup_tree(const Surroundings& with, const std::string& engine) {
   const local::EnginePaths paths{with.roots, engine};
-  const auto tree = local::CgroupTree::detect(engine, paths.runtime_dir().native());
+  return local::CgroupTree::detect(engine, paths.runtime_dir().native());
+}
+
+Check cgroup(const local::CgroupTree& tree) {
   return {tree.kind() == local::CgroupKind::none ? Grade::warn : Grade::ok, "cgroup",
           tree.description()};
+}
+
+// Of the settings that an engine finds by itself; another file is checked by `config --check`.
+Check groups(local::CgroupKind kind) {
+  const auto settings =
+      local::load_engine_settings(std::nullopt, local::settings_files(local::process_env));
+  if (!settings) return {Grade::fail, "groups", settings.error().front().text()};
+  std::string limited;
+  for (const local::MachineGroup& group : settings->groups) {
+    if (group.cpu || group.memory) limited += (limited.empty() ? "" : ", ") + group.name;
+  }
+  if (limited.empty()) {
+    return {Grade::ok, "groups",
+            kind == local::CgroupKind::v1
+                ? "none with cpu or memory; a start in one would cost 10 to 20 ms (cgroup v1)"
+                : "none with cpu or memory"};
+  }
+  switch (kind) {
+    case local::CgroupKind::none:
+      return {Grade::warn, "groups",
+              "cpu and memory of " + limited + " are only accounted; see cgroup"};
+    case local::CgroupKind::v1:
+      return {
+          Grade::warn, "groups",
+          "a start in " + limited +
+              " costs 10 to 20 ms (cgroup v1, not v2); leave out their cpu and memory where that "
+              "counts"};
+    case local::CgroupKind::v2:
+      break;
+  }
+  return {Grade::ok, "groups", "cpu or memory of " + limited + " limited"};
 }
 
 // Only a service of an image misses it.
@@ -218,10 +254,11 @@ int run_doctor(const Surroundings& with, const Arguments& args) {
   if (asked->count() > 0) {
     return run_doctor_knative(with, space);
   }
+  const local::CgroupTree tree = cgroup_tree(with, name);
   bool failed = false;
   for (const Check& check :
-       {programs(), front_door(with), limits(), cgroup(with, name), images(), memory(), pressure(),
-        resolution(), state(with), leftovers(with), engines(with)}) {
+       {programs(), front_door(with), limits(), cgroup(tree), groups(tree.kind()), images(),
+        memory(), pressure(), resolution(), state(with), leftovers(with), engines(with)}) {
     const char* grade = check.grade == Grade::ok     ? "ok    "
                         : check.grade == Grade::warn ? "warn  "
                                                      : "FAIL  ";

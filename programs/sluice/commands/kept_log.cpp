@@ -1,5 +1,7 @@
 #include "programs/sluice/commands/kept_log.h"
 
+#include "common/values/dns_label.h"
+
 #include "platform/process/paths.h"
 #include "platform/process/service_spec.h"
 #include <algorithm>
@@ -15,8 +17,7 @@ Result<KeptLog, Failure> find_kept_log(const Surroundings& with, const std::stri
   const Failure none{kExitUnavailable,
                      "no log of " + name + " is kept in " + with.roots.state.string()};
   // Both become parts of a path.
-  if (!local::is_dns_label(service) || (!engine.empty() && !local::is_dns_label(engine)))
-    return none;
+  if (!is_dns_label(service) || (!engine.empty() && !is_dns_label(engine))) return none;
   std::vector<KeptLog> found;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(with.roots.state, failed)) {

@@ -1,6 +1,7 @@
 #include "programs/sluice/commands/up.h"
 
 #include "common/scaling/setting_limits.h"
+#include "common/values/dns_label.h"
 
 #include <CLI/CLI.hpp>
 
@@ -126,7 +127,7 @@ Trouble no_label(const char* flag, const std::string& name) {
 }
 
 Trouble judge_name(UpOptions& options) {
-  if (!options.engine.empty() && !local::is_dns_label(options.engine)) {
+  if (!options.engine.empty() && !is_dns_label(options.engine)) {
     return no_label("--engine", options.engine);
   }
   if (options.name.empty()) {
@@ -139,7 +140,7 @@ Trouble judge_name(UpOptions& options) {
     const std::filesystem::path file = options.files.front();
     const auto base = file.has_filename() ? file : file.parent_path();
     options.name = base.stem().string();
-    if (!local::is_dns_label(options.name)) {
+    if (!is_dns_label(options.name)) {
       return "the file's name " + options.name + " cannot name an engine; give --name NAME";
     }
     return std::nullopt;
@@ -151,7 +152,7 @@ Trouble judge_name(UpOptions& options) {
            " cannot name a service: " + std::string(local::kEngineHost) +
            " is the engine's own host; give another";
   }
-  return local::is_dns_label(options.name) ? std::nullopt : no_label("--name", options.name);
+  return is_dns_label(options.name) ? std::nullopt : no_label("--name", options.name);
 }
 
 Trouble judge_door(UpOptions& options, bool given) {

@@ -164,6 +164,14 @@ const std::vector<VerbLine>& verb_lines() {
       {"traffic", "divide requests among revisions, or go back to an older one",
        "  sluice traffic app app-00001=90,@latest=10\n"
        "  sluice traffic app --tag app-00001=stable --untag old\n"},
+      {"places", "list where replicas can run, and what is left there",
+       "  sluice places\n  sluice places -o json\n"},
+      {"move", "move a service to another place, behind its traffic",
+       "  sluice move shop --to slow\n  sluice move shop --to slow --timeout 1m\n"},
+      {"drain", "empty a place of its services", "  sluice drain fast\n"},
+      {"undrain", "let replicas go to a place again", "  sluice undrain fast\n"},
+      {"policy", "check policies, and what they would move now",
+       "  sluice policy check config.yaml\n  sluice policy check config.yaml -o json\n"},
       {"load", "generate load",
        "  sluice load http://app.localhost:8080\n"
        "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"},

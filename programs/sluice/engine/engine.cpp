@@ -129,6 +129,11 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       random_{static_cast<std::uint64_t>(started_.time_since_epoch().count())},
       around_{surroundings()},
       fleet_{around_},
+      mover_{{.clock = loop_,
+              .fleet = fleet_,
+              .placement = placement_,
+              .news = [this](const placement::MoveRecord& record) { publish_move(record); },
+              .place_news = [this](const std::string& place) { publish_place(place); }}},
       peer_{loop_, hub_, peer_events(),
             [this](const autoscaler::ActivatorHub::Heard& heard) { fleet_.heard(heard); }},
       api_{{.name = setup_.name,
@@ -140,11 +145,14 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .history = *history_,
             .hub = hub_,
             .nodes = nullptr,
+            .placement = placement_,
             .events = events,
-            .front = &figures_}},
+            .front = &figures_,
+            .mover = &mover_}},
       signals_{io_},
       closing_timer_{io_},
       kept_{paths} {
+  mover_.set_rules(setup_.settings.placement);
   book_.on_added([this](const RevisionId& id, activator::RevisionHandle handle) {
     if (const ProcessRevision* const revision = platform_.revision(id)) {
       speaks_h2_.enter(handle, std::make_shared<const bool>(revision->spec().h2c));
@@ -198,6 +206,7 @@ std::optional<Problem> Engine::open(SpecSources& sources) {
                                   })) {
     return problem;
   }
+  open_groups();
   const SpecSources::Reading reading = sources.read_valid();
   if (auto problem = open_door()) return problem;
   if (auto problem = platform_.open(*this, started_, [](const std::optional<Problem>&) {})) {
@@ -310,7 +319,10 @@ int Engine::run() {
 
 void Engine::on_second() {
   platform_.tick();
+  mover_.tick();
   reload(false);
+  reload_settings(false);
+  remove_groups();
   keep_again();
   if (door_tls_) door_tls_->look();
   notify_init("WATCHDOG=1");
@@ -322,6 +334,7 @@ void Engine::on_signal() {
     const bool closed = terminal_ && ::isatty(*terminal_) == 0;  // which hangs up on us
     if (number == SIGHUP && !closed) {
       reload(true);
+      reload_settings(true);
     } else if (number == SIGUSR1) {
       log_.write(log::Severity::info, json_line(api_.service_list(0, api_.service_count())));
     } else if (++signals_seen_ == 1 && !(closing_ && number == SIGINT)) {
@@ -347,6 +360,7 @@ void Engine::begin_shutdown(std::function<void(const ShutdownResult&)> done) {
   shutdown_done_.push_back(std::move(done));
   if (closing_) return;
   closing_ = true;
+  mover_.stop();
   notify_init("STOPPING=1");
   nlohmann::json event = autoscaler::event_json("engine", clock_.now());
   event["event"] = "stopping";

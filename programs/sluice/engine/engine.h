@@ -12,6 +12,7 @@
 #include "autoscaler/io/history.h"
 #include "autoscaler/io/http_stat_source.h"
 #include "autoscaler/io/scale_loop.h"
+#include "autoscaler/placement/io/mover.h"
 #include "common/api/api_server.h"
 #include "common/base/lifetime.h"
 #include "common/log/log.h"
@@ -33,6 +34,7 @@
 #include "platform/process/engine_settings.h"
 #include "platform/process/memory_pressure.h"
 #include "platform/process/paths.h"
+#include "platform/process/place_groups.h"
 #include "platform/process/ports.h"
 #include "platform/process/process_platform.h"
 #include "platform/process/replica_events.h"
@@ -43,6 +45,7 @@
 #include "programs/sluice/engine/door_access.h"
 #include "programs/sluice/engine/front_figures.h"
 #include "programs/sluice/engine/kept_services.h"
+#include "programs/sluice/engine/settings_file.h"
 #include "programs/sluice/engine/spec_sources.h"
 #include <cstdint>
 #include <filesystem>
@@ -143,6 +146,7 @@ class Engine final : public autoscaler::MachineApi,
   ApiResult<nlohmann::json> set_traffic(const std::string& name, const nlohmann::json& change,
                                         bool write) override;
   ApiResult<nlohmann::json> remove(const std::string& name) override;
+  ApiResult<nlohmann::json> check_policies(const std::string& yaml) override;
   ApiResult<autoscaler::ServiceLines> logs(const std::string& name, const LogQuery& query) override;
 
   bool ready() override { return open_ && !closing_; }
@@ -162,9 +166,7 @@ class Engine final : public autoscaler::MachineApi,
   std::string cold_start(activator::RevisionHandle handle, const PodId& pod, TimePoint arrived,
                          TimePoint dispatched) override;
 
-  void on_served(activator::RevisionHandle handle, const activator::Served& served) override {
-    figures_.served(handle, served);
-  }
+  void on_served(activator::RevisionHandle handle, const activator::Served& served) override;
 
   void on_revision(model::Revision revision) override;
   void on_revision_gone(const RevisionId& id) override;
@@ -187,6 +189,7 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] std::optional<Problem> open_door();
   [[nodiscard]] std::optional<Problem> open_api();
   [[nodiscard]] std::optional<Problem> keep_token();
+  void open_groups();
   [[nodiscard]] std::optional<Problem> add_services(const SpecSources::Reading& reading);
   void take_up(const KeptServices::Service& kept);
   void leave_to_file(const std::string& name, const std::filesystem::path& file);
@@ -217,6 +220,9 @@ class Engine final : public autoscaler::MachineApi,
   void drop(const std::string& name);
   void publish_service(const std::string& name, const char* what);
   void reload(bool always);
+  void reload_settings(bool always);
+  void empty_groups(std::set<std::string> gone);
+  void remove_groups();
   void publish_warnings(const std::vector<std::string>& warnings);
   [[nodiscard]] std::vector<Problem> take(const SpecSources::Reading& reading);
   [[nodiscard]] const std::filesystem::path* watched_file(const std::string& name) const;
@@ -253,6 +259,8 @@ class Engine final : public autoscaler::MachineApi,
   void end_session(std::uint64_t id);
   void on_second();
   void on_signal();
+  void publish_move(const placement::MoveRecord& record);
+  void publish_place(const std::string& name);
   void publish_text(const char* type, const std::string& message, const std::string& fix);
   void wait_for_requests();
   void stop_replicas();
@@ -283,12 +291,14 @@ class Engine final : public autoscaler::MachineApi,
   ReplicaJournal journal_;
   ContainerGuard guard_{reaper_};
   CgroupTree cgroups_;
+  PlaceGroups place_groups_{cgroups_};
   MemoryPressure memory_;
   ReplicaEvents replica_events_;
   HeldProgram sidecar_;
   std::vector<std::string> environment_;
   ProcessMeans means_;
   ProcessPlatform platform_;
+  placement::Placement placement_{platform_.site()};
 
   // The activator.
   net::UpstreamPool door_pool_;  // to the API, for requests that have shown nothing
@@ -313,6 +323,7 @@ class Engine final : public autoscaler::MachineApi,
   std::mt19937_64 random_;
   autoscaler::Surroundings around_;
   autoscaler::Fleet fleet_;
+  autoscaler::Mover mover_;
   DirectPeer peer_;
 
   // The API.
@@ -323,7 +334,9 @@ class Engine final : public autoscaler::MachineApi,
   net::Address door_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer closing_timer_;
-  SpecSources* sources_ = nullptr;  // the caller's; outlives the engine
+  SettingsFile settings_file_{setup_.config};
+  std::set<std::string> leaving_groups_;  // of the settings in force, and not of the file
+  SpecSources* sources_ = nullptr;        // the caller's; outlives the engine
   KeptServices kept_;
   std::set<std::string> unkept_;  // services of this start that could not be kept
   bool start_kept_ = true;        // its record is

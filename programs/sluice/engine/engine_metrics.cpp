@@ -64,6 +64,9 @@ std::string Engine::metrics_text() {
     activator::write_request_gauges(families, front_, in_front);
     write_stats(families, scale_loop_.counts());
     write_memory(families, memory_);
+    families.counter("sluice_placement_home_suppressed_total",
+                     "Times that a liked place had room for less long than home-hold",
+                     static_cast<std::uint64_t>(mover_.suppressed_home()));
   }}(text);
   return text;
 }

@@ -1,7 +1,9 @@
 // What the parts of the engine know of each other.
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "platform/process/cores.h"
 #include "programs/sluice/engine/engine.h"
 #include <algorithm>
 #include <thread>
@@ -44,14 +46,17 @@ autoscaler::Surroundings Engine::surroundings() {
           .log = decisions_log_,
           .loop = scale_loop_,
           .hub = hub_,
-          .room = platform_,
+          .placement = placement_,
+          .throttled = platform_,
           .platform = platform_,
           .events = fleet_events_,
           .random = random_,
           .activator_connected = [] { return true; },
           .news = [this] { peer_.news(); },
           .load_now = [this](const RevisionId& id,
-                             const PodId& pod) { return static_cast<double>(on_pod(id, pod)); }};
+                             const PodId& pod) { return static_cast<double>(on_pod(id, pod)); },
+          .on_shortage = [this] { mover_.on_shortage(); },
+          .room_is_made = [this](const RevisionId& id) { return mover_.makes_room_for(id); }};
 }
 
 FrontFigures::Parts Engine::figures() {
@@ -84,7 +89,11 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   plan.environment = session == session_environments_.end() ? environment_ : session->second;
   plan.open_files = files_.before;
   plan.write_timeout = setup_.settings.limits.write_timeout;
-  plan.cgroups = &cgroups_;
+  plan.cgroups = &place_groups_.tree_of(plan.place);
+  plan.place_limited = place_groups_.is_limited(plan.place);
+  if (const MachineGroup* group = group_named(setup_.settings.groups, plan.place))
+    plan.cpus = group->cpus;
+  if (plan.place_limited && plan.has_cgroup()) memory_.grouped(plan.id, *plan.cgroups);
   if (plan.spec.needs_containers()) {
     auto runtime = find_container_runtime(setup_.settings.defaults.container_runtime);
     if (!runtime) return runtime.error();
@@ -96,6 +105,20 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   }
   return std::unique_ptr<Replica>{
       std::make_unique<ChildReplica>(io_, loop_, reaper_, spawner_, owner, std::move(plan))};
+}
+
+// What they cannot have is no reason not to start.
+void Engine::open_groups() {
+  const std::vector<MachineGroup>& groups = setup_.settings.groups;
+  if (groups.empty()) return;
+  for (const Problem& problem : place_groups_.make(groups))
+    publish_text("warning", problem.what, problem.fix);
+  static_cast<void>(memory_.rules());  // which takes a look
+  if (const auto problem = more_than_machine(groups, own_cores().size(), memory_.capacity())) {
+    publish_text("warning",
+                 fmt::format("{}: {}", setup_.settings.origins.at("groups"), problem->what),
+                 problem->fix);
+  }
 }
 
 }  // namespace sluice::local

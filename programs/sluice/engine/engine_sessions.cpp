@@ -4,6 +4,7 @@
 #include "common/base/version.h"
 #include "common/json/read.h"
 #include "common/json/write.h"
+#include "common/values/dns_label.h"
 
 #include <nlohmann/json.hpp>
 

@@ -28,14 +28,10 @@ void SpecSources::unwatch(const std::string& file) {
   std::erase(files_, file);
 }
 
-std::map<fs::path, SpecSources::Seen> SpecSources::look() const {
-  std::map<fs::path, Seen> found;
+std::map<fs::path, FileStamp> SpecSources::look() const {
+  std::map<fs::path, FileStamp> found;
   const auto add = [&found](const fs::path& file) {
-    std::error_code ignored;
-    Seen seen;
-    seen.size = fs::file_size(file, ignored);
-    seen.written = fs::last_write_time(file, ignored);
-    if (found.size() < kFilesMax) found.emplace(file, seen);
+    if (found.size() < kFilesMax) found.emplace(file, FileStamp::of(file));
   };
   for (const std::string& name : files_) {
     if (name == "-") continue;

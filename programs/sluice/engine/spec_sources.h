@@ -3,7 +3,7 @@
 #include "common/base/result.h"
 
 #include "platform/process/service_spec.h"
-#include <cstdint>
+#include "programs/sluice/engine/file_stamp.h"
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -56,21 +56,14 @@ class SpecSources {
   void unwatch(const std::string& file);
 
  private:
-  struct Seen {
-    std::uintmax_t size = 0;
-    std::filesystem::file_time_type written;
-
-    friend bool operator==(const Seen&, const Seen&) = default;
-  };
-
-  [[nodiscard]] std::map<std::filesystem::path, Seen> look() const;
+  [[nodiscard]] std::map<std::filesystem::path, FileStamp> look() const;
   void keep_owners(Reading& reading, const std::set<std::filesystem::path>& broken,
                    const std::set<std::string>& disputed);
 
   std::vector<std::string> files_;
   SpecDefaults defaults_;
   std::optional<std::string> standard_input_;  // read once
-  std::map<std::filesystem::path, Seen> seen_;
+  std::map<std::filesystem::path, FileStamp> seen_;
   std::map<std::string, std::filesystem::path> owners_;  // of the last good reading of each file
 };
 

@@ -247,6 +247,13 @@ std::string EventLines::engine(const json& event) {
                        integer_field(event, "cut"),
                        integer_field(event, "cut") == 1 ? "request" : "requests");
   }
+  if (change == "settings") {
+    std::string keys;
+    for (const json& key : reading::array(event, "keys")) {
+      if (key.is_string()) keys += (keys.empty() ? "" : ", ") + printable(key.get<std::string>());
+    }
+    return line(event, "settings taken over: " + keys, "");
+  }
   // The banner has said that it is ready.
   return change == "ready" || change.empty() ? "" : line(event, "engine " + change, "");
 }

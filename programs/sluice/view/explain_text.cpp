@@ -9,6 +9,7 @@
 #include "platform/process/time_text.h"
 #include "programs/sluice/view/fields.h"
 #include "programs/sluice/view/not_ready.h"
+#include "programs/sluice/view/places_text.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -114,6 +115,25 @@ std::string next_row(const json& decision, const json& inputs) {
   return text + "not before " + clock_of(fall) + "\n";
 }
 
+// Where those that are granted are, and why not in the place that is liked most.
+std::string placed_rows(const json& decision) {
+  std::string text;
+  const auto row = [&text](const std::string& label, const std::string& value) {
+    if (!value.empty()) text += padded(label, kLabelWidth - 1) + " " + value + "\n";
+  };
+  const json none = json::object();
+  row("  placed", shares_text(decision));
+  const json& elsewhere = member(decision, "why_elsewhere", none);
+  row("  why " + text_field(elsewhere, "place"), text_field(elsewhere, "why"));
+  const json& move = member(decision, "moving", none);
+  if (!move.empty()) {
+    row("  moves", text_field(move, "from") + " -> " + text_field(move, "to") + ": " +
+                       text_field(move, "state"));
+  }
+  row("  next start", text_field(decision, "first_place"));
+  return text;
+}
+
 std::string awake_row(const json& keeps_awake) {
   if (!keeps_awake.is_array() || keeps_awake.empty()) {
     return {};
@@ -175,6 +195,7 @@ std::string explain_text(const json& explained) {
   text += "\n";
   text += window_row(explained, inputs, false) + window_row(explained, inputs, true);
   text += limits_row(explained, inputs);
+  text += placed_rows(explained);
   const bool rows_tell_all = wanted > 0 && asked_for(explained) == wanted &&
                              integer_field(explained, "granted") >= wanted &&
                              text_field(explained, "bound_by") == "none";

@@ -34,6 +34,8 @@ TEST_F(ApiOnItsSocket, AllowsEachProofItsOwnRoutes) {
       {"PUT", "/api/v1/services?dry_run=1", 200, 403, 403},
       {"DELETE", "/api/v1/services/default/app", 200, 403, 403},
       {"POST", "/api/v1/sessions", 422, 403, 403},
+      {"POST", "/api/v1/placement/check", 200, 403, 403},
+      {"GET", "/api/v1/placement/check", 405, 405, 405},
       {"GET", "/api/v1/sessions", 405, 405, 405},
       {"GET", "/api/v1/shutdown", 405, 405, 405},
   };

@@ -58,6 +58,11 @@ class FakeServices final : public ServicesApi, public MachineApi {
     return revisions(name);
   }
 
+  ApiResult<Json> check_policies(const std::string& yaml) override {
+    if (yaml == "bad") return invalid_document("unknown algorithm", "write another");
+    return Json{{"policies", Json::array()}};
+  }
+
   ApiResult<Json> remove(const std::string& name) override { return status({"default", name}); }
 
   ApiResult<Json> explain(const ServiceName& name, std::optional<TimePoint> at) override {
@@ -91,6 +96,18 @@ class FakeServices final : public ServicesApi, public MachineApi {
   Json version() override { return {{"version", "1"}}; }
 
   Json nodes() override { return {}; }
+
+  Json places() override { return Json::array(); }
+
+  Json moves() override { return Json::array(); }
+
+  ApiResult<Json> move(const ServiceName& name, const std::string& to) override {
+    return Json{{"service", name.name}, {"to", to}};
+  }
+
+  ApiResult<Json> drain(const std::string& place, bool /*drain*/) override {
+    return Json{{"name", place}};
+  }
 
   Json config() override { return {}; }
 

@@ -54,6 +54,7 @@ class FleetEventsTest : public FleetTest {
             .history = history_,
             .hub = hub_,
             .nodes = &nodes_,
+            .placement = placement_,
             .events = ring_}};
   const ServiceName shop_{"shop", "shop"};
 };
@@ -225,6 +226,7 @@ TEST_F(FleetEventsTest, TheReplicaThatGovernsAMissingServiceIsNamed) {
               .history = history_,
               .hub = hub_,
               .nodes = &nodes_,
+              .placement = placement_,
               .events = ring_,
               .elsewhere = [](const RevisionId& id) { return id.name + "-holder at 10.0.0.5"; }}};
 

@@ -93,6 +93,7 @@ class FleetTest : public ::testing::Test {
   // For so long that no activator of an earlier start holds up a removal.
   ActivatorHub hub_{{"replica", "1"}, {}, clock_.now() - std::chrono::minutes{1}};
   NodeBook nodes_;
+  placement::Placement placement_{nodes_.gates()};
   testing::FakePlatform platform_;
   api::EventRing ring_;
   RingHistory history_;
@@ -102,7 +103,8 @@ class FleetTest : public ::testing::Test {
                        .log = log_,
                        .loop = loop_,
                        .hub = hub_,
-                       .room = nodes_,
+                       .placement = placement_,
+                       .throttled = nodes_,
                        .platform = platform_,
                        .events = events_,
                        .random = random_,

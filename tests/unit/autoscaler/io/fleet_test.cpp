@@ -256,39 +256,73 @@ TEST_F(FleetTest, TheIdlestPodIsChosenByItsCurrentLoad) {
   EXPECT_EQ(platform_.applied.remove[0], PodId{"Deployment/a-0"});
 }
 
-// A room that grants two replicas, and reports it after its patience limit.
-class ScarceRoom final : public Room {
+// A place with room for some replicas, which is told of after its patience limit.
+class ScarceSite final : public placement::Site {
  public:
-  [[nodiscard]] Granted grant(const RevisionId& /*revision*/, const Demand& demand) override {
-    asked = demand;
-    const std::int32_t replicas = std::min(demand.wanted, most);
-    return {.replicas = replicas,
-            .bounded = replicas < demand.wanted,
-            .shortage = "no memory: 0 MiB free, needs 64 MiB",
-            .patience = seconds{5},
-            .retry_after = seconds{10}};
+  ScarceSite() {
+    const placement::PlaceId place = ledger_.add_place({.name = "home"});
+    node_ = ledger_.add_node({.name = "home", .place = place});
+    have(0);
   }
 
-  void forget(const RevisionId& /*revision*/) override {}
-
-  [[nodiscard]] bool throttled(const std::string& /*space*/, const std::string& /*pod*/,
-                               const std::string& /*node*/) const override {
-    return false;
+  void have(std::int64_t replicas) {
+    placement::Node node = ledger_.node(node_);
+    node.capacity.slots = replicas;
+    ledger_.update_node(node_, node);
   }
 
-  std::int32_t most = 0;
-  Demand asked;
+  placement::Ledger& ledger() override { return ledger_; }
+
+  [[nodiscard]] std::optional<placement::NodeId> find(std::string_view /*node*/) const override {
+    return node_;
+  }
+
+  [[nodiscard]] bool reports_settled() const override { return false; }
+
+  Terms terms(const RevisionId& /*revision*/, const placement::RevisionDemand& demand,
+              std::int64_t /*held*/) override {
+    const auto there = static_cast<std::int32_t>(demand.replicas.size());
+    return {.most = demand.wanted, .there = there, .now = demand.wanted};
+  }
+
+  placement::GateAnswer may_start(const RevisionId& /*revision*/, std::int32_t /*nth*/,
+                                  placement::NodeId /*node*/, const placement::Resources& /*each*/,
+                                  TimePoint /*now*/) override {
+    return {};
+  }
+
+  std::int64_t on_start(placement::NodeId /*node*/, TimePoint /*now*/) override { return 0; }
+
+  [[nodiscard]] std::optional<TimePoint> rested(
+      const placement::Resources& /*each*/) const override {
+    return std::nullopt;
+  }
+
+  void explain(const RevisionId& /*revision*/, const placement::RevisionDemand& /*demand*/,
+               const placement::Refusal& /*refusal*/, placement::Missing& missing) override {
+    missing.detail = "max-replicas 0 reached";
+    missing.patience = seconds{5};
+  }
+
+  void answered(const RevisionId& /*revision*/, const placement::Grant& /*grant*/) override {}
+
+ private:
+  placement::Ledger ledger_;
+  placement::NodeId node_{};
 };
 
 class ScarceRoomTest : public FailingStartsTest {
  protected:
-  ScarceRoom room_;
+  ScarceSite site_;
+  placement::Placement placement_of_site_{site_};
+  NodeBook no_nodes_;
   Surroundings scarce_{.clock = clock_,
                        .stats = stats_,
                        .log = log_,
                        .loop = loop_,
                        .hub = hub_,
-                       .room = room_,
+                       .placement = placement_of_site_,
+                       .throttled = no_nodes_,
                        .platform = platform_,
                        .events = events_,
                        .random = random_,
@@ -309,7 +343,7 @@ TEST_F(ScarceRoomTest, RequestsWaitForMemoryUntilTheLimitOfTheRoom) {
 
   time_.run_for(seconds{6});
 
-  EXPECT_EQ(told(), "0 of 2, else: no memory: 0 MiB free, needs 64 MiB");
+  EXPECT_EQ(told(), "0 of 2, else: max-replicas 0 reached");
   EXPECT_EQ(hub_.state(kShop)->cannot_scale->retry_after, seconds{10});
 }
 
@@ -319,7 +353,7 @@ TEST_F(ScarceRoomTest, ADecisionThatIsNotGrantedIsExplainedAndPublishedAgainWhen
   EXPECT_EQ(revision.last().granted, 0);
   const std::size_t told_before = decisions();
 
-  room_.most = 2;
+  site_.have(2);
   short_.room_changed();
 
   EXPECT_EQ(revision.last().granted, 2);

@@ -167,6 +167,11 @@ TEST(Cause, OfAProcessThatTheKernelKilledForMemoryNamesTheLimit) {
   EXPECT_EQ(end(killed), "out_of_memory: killed: out of memory (limit 40Mi)");
 }
 
+TEST(Cause, OfAProcessThatTheLimitOfItsGroupKilledNamesTheGroup) {
+  EXPECT_EQ(end({.signal = SIGKILL, .oom_kills = 1, .group = "fast"}),
+            "out_of_memory: killed: out of memory in group fast");
+}
+
 TEST(Cause, OfAShellWhoseProgramWasKilledForMemoryIsMemoryToo) {
   EXPECT_EQ(end({.exit_code = 137, .oom_kills = 1, .memory_limit = 40 << 20}),
             "out_of_memory: killed: out of memory (limit 40Mi)");

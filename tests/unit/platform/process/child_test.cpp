@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "platform/process/container.h"
+#include "platform/process/cores.h"
 #include "platform/process/listeners.h"
 #include "platform/process/output_reader.h"
 #include "platform/process/proc_files.h"
@@ -72,6 +73,30 @@ TEST(Spawn, RunsAProgramWithItsEnvironmentAndReportsItsEnd) {
 
 TEST(Spawn, InputIsEmpty) {
   EXPECT_EQ(run(program({"/bin/cat"})).status, (ExitStatus{0, {}}));
+}
+
+// Method: the kernel's own list of what the child may use.
+TEST(Spawn, RunsOnItsCoresAlone) {
+  const std::vector<int> ours = own_cores();
+  ASSERT_FALSE(ours.empty());
+  const std::vector<int> last{ours.back()};
+  SpawnSpec spec = program({"/bin/grep", "Cpus_allowed_list", "/proc/self/status"});
+  EXPECT_EQ(run(spec).output, "Cpus_allowed_list:\t" + format_cores(ours) + "\n");
+
+  spec.cpus = last;
+
+  EXPECT_EQ(run(spec).output, "Cpus_allowed_list:\t" + format_cores(last) + "\n");
+  EXPECT_EQ(own_cores(), ours) << "the engine keeps its own";
+}
+
+TEST(Spawn, NamesCoresThatAreGone) {
+  SpawnSpec spec = program({"/bin/true"});
+  spec.cpus = {kCoreNumbers - 1};
+
+  EXPECT_EQ(
+      run(spec).output,
+      "cannot start /bin/true: setting its cores to 4095: Invalid argument; correct `cpus` of "
+      "its group in config.yaml");
 }
 
 TEST(Spawn, StartsInItsDirectory) {

@@ -43,6 +43,7 @@ TEST(Container, OfDockerHasNoFileOfItsProcess) {
 TEST(Container, HasItsLimitsMountsAndArguments) {
   ContainerPlan wanted = plan();
   wanted.port = 0;
+  wanted.cpus = {0, 1};
   wanted.cpu_limit = 0.5;
   wanted.memory_limit = 64 << 20;
   wanted.mounts = {{"/etc/app", "/r/v/settings"}, {"/work", "/r/v/work"}};
@@ -51,8 +52,9 @@ TEST(Container, HasItsLimitsMountsAndArguments) {
   wanted.arguments = {"--port", "8080"};
 
   const std::string words = command(wanted);
-  EXPECT_EQ(words.substr(words.find(" --cpus")),
-            " --cpus 0.500 --memory 67108864b --volume /r/v/settings:/etc/app:ro --volume "
+  EXPECT_EQ(words.substr(words.find(" --cpu")),
+            " --cpuset-cpus 0-1 --cpus 0.500 --memory 67108864b --volume /r/v/settings:/etc/app:ro "
+            "--volume "
             "/r/v/work:/work --workdir /srv web:1 --port 8080");
 }
 

@@ -152,6 +152,24 @@ TEST_F(MemoryPressureTest,
   EXPECT_EQ(pressure.counts().releases, 1U);
 }
 
+// Goal: a replica is not moved out of the group of its place, whose limits it would leave behind.
+TEST_F(MemoryPressureTest, ThrottlesAReplicaWithinTheGroupOfItsPlace) {
+  const std::filesystem::path place = tree_ / "place.fast";
+  write(place / "cgroup.subtree_control", "cpu memory\n");
+  write(place / "app-00001-2" / "cpu.max", "max 100000  \n");
+  const CgroupTree groups{CgroupKind::v2, place, place};
+  MemoryPressure& pressure = open(cgroups_);
+  pressure.grouped("app-00001-2", groups);
+  write(home_.path() / "machine/proc/meminfo", meminfo(1'500));
+
+  pressure.look();
+
+  std::string there;
+  std::ifstream{place / "app-00001-2" / "cpu.max"} >> there;
+  EXPECT_EQ(there, "10003");
+  EXPECT_EQ(quota(), "max");
+}
+
 TEST_F(MemoryPressureTest, HoldsAReplicaOnlyASecondAfterItsLastRequest) {
   MemoryPressure& pressure = open(nothing_);
   write(home_.path() / "machine/proc/meminfo", meminfo(5'000));

@@ -366,8 +366,8 @@ TEST_F(ProcessFailuresTest, AReplicaThatIsNotTriedNowClaimsNoMemory) {
   fail_start("app-00001", 3);
   time_.run_for(30s);
   ASSERT_EQ(there(), "");
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 3}).replicas, 3);
-  EXPECT_EQ(platform_.grant({"default", "web-00001"}, {.wanted = 1}).replicas, 1);
+  EXPECT_EQ(ask("app-00001", 3).replicas, 3);
+  EXPECT_EQ(ask("web-00001", 1).replicas, 1);
 }
 
 TEST_F(ProcessFailuresTest, WhatThereIsNoRoomForNamesTheRoomThatIsMissing) {
@@ -377,31 +377,32 @@ TEST_F(ProcessFailuresTest, WhatThereIsNoRoomForNamesTheRoomThatIsMissing) {
   ServiceSpec large = spec("app");
   large.memory_limit = std::int64_t{4} << 30;
   put(large);
-  auto granted = platform_.grant({"default", "app-00001"}, {.wanted = 1});
+  auto granted = ask("app-00001", 1);
   EXPECT_EQ(granted.replicas, 0);
-  EXPECT_EQ(granted.patience, Duration{5s});
+  EXPECT_EQ(granted.missing->patience, Duration{5s});
   EXPECT_TRUE(amiss().starts_with("app-00001 starting: no memory: ")) << amiss();
 
   large.memory_limit = std::int64_t{99'999} << 30;
   put(large);
-  granted = platform_.grant({"default", "app-00002"}, {.wanted = 1});
-  EXPECT_EQ(granted.patience, Duration{0}) << "it is not worth waiting for";
-  EXPECT_EQ(granted.shortage, "it needs 99999Gi of memory, and this machine has 8.0Gi");
-  EXPECT_EQ(amiss(), "app-00002 starting: " + granted.shortage + "; lower its memory limit");
-  EXPECT_EQ(platform_.grant({"default", "app-00002"}, {.wanted = 0}).replicas, 0);
+  granted = ask("app-00002", 1);
+  EXPECT_EQ(granted.missing->patience, Duration{0}) << "it is not worth waiting for";
+  EXPECT_EQ(granted.missing->detail, "it needs 99999Gi of memory, and this machine has 8.0Gi");
+  EXPECT_EQ(amiss(), "app-00002 starting: " + granted.missing->detail + "; lower its memory limit");
+  EXPECT_EQ(ask("app-00002", 0).replicas, 0);
   EXPECT_EQ(amiss(), "");
 }
 
 TEST_F(ProcessFailuresTest, AnEngineThatHasAllItsReplicasNamesThat) {
   settings_.max_replicas = 1;
   put(spec("web"));
-  order("web-00001", 1);
+  scale("web-00001", 1);
   put(spec("app"));
-  const auto granted = platform_.grant({"default", "app-00001"}, {.wanted = 1});
+  const auto granted = ask("app-00001", 1);
   EXPECT_EQ(granted.replicas, 0);
-  EXPECT_EQ(granted.shortage, "max-replicas (1) of this engine run already");
-  EXPECT_EQ(granted.patience, Duration{5s}) << "then its requests are refused";
-  EXPECT_EQ(amiss(), "app-00001 starting: " + granted.shortage + "; " + granted.fix);
+  EXPECT_EQ(granted.missing->detail, "max-replicas 1 reached");
+  EXPECT_EQ(granted.missing->patience, Duration{5s}) << "then its requests are refused";
+  EXPECT_EQ(amiss(),
+            "app-00001 starting: " + granted.missing->detail + "; " + granted.missing->fix);
 }
 
 TEST_F(ProcessFailuresTest, AServiceThatRunsNamesWhyItHasNoFurtherReplica) {
@@ -410,11 +411,11 @@ TEST_F(ProcessFailuresTest, AServiceThatRunsNamesWhyItHasNoFurtherReplica) {
   order("app-00001", 1);
   ready({"app-00001-1"});
   EXPECT_EQ(amiss(), "");
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 5}).replicas, 1);
+  EXPECT_EQ(ask("app-00001", 5).replicas, 1);
   EXPECT_EQ(amiss(),
-            "app-00001 short: max-replicas (1) of this engine run already; raise it in "
+            "app-00001 short: max-replicas 1 reached; raise it in "
             "config.yaml, or let others sleep");
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 1}).replicas, 1);
+  EXPECT_EQ(ask("app-00001", 1).replicas, 1);
   EXPECT_EQ(amiss(), "");
 }
 

@@ -131,24 +131,27 @@ TEST_F(ProcessPlatformTest, ReplicasOfAllServicesTogetherStayWithinTheMaximum) {
   settings_.max_replicas = 3;
   put(spec("app"));
   put(spec("web"));
-  order("app-00001", 2);
-  order("web-00001", 2);
+  scale("app-00001", 2);
+  scale("web-00001", 2);
   EXPECT_EQ(there(), "app-00001-1 app-00001-2 web-00001-1");
   EXPECT_EQ(platform_.replicas(), 3);
-  EXPECT_EQ(platform_.grant({"default", "web-00001"}, {.wanted = 2}).replicas, 1);
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 2}).replicas, 2);
+  EXPECT_EQ(ask("web-00001", 2).replicas, 1);
+  EXPECT_EQ(ask("app-00001", 2).replicas, 2);
 }
 
 TEST_F(ProcessPlatformTest, AGoneReplicaMakesRoomForOneOfAnotherService) {
   settings_.max_replicas = 1;
   put(spec("app"));
   put(spec("web"));
-  order("app-00001", 1);
-  order("web-00001", 1);
-  order("app-00001", 0, {{"app-00001-1"}});
+  scale("app-00001", 1);
+  scale("web-00001", 1);
+  EXPECT_EQ(there(), "app-00001-1");
+  order("app-00001", ask("app-00001", 0).replicas, {{"app-00001-1"}});
+  EXPECT_EQ(ask("web-00001", 1).replicas, 0) << "it still runs";
   turn();
   replica("app-00001-1").is_gone();
-  order("web-00001", 1);
+  EXPECT_EQ(ask("app-00001", 0).replicas, 0);
+  scale("web-00001", 1);
   EXPECT_EQ(there(), "web-00001-1");
 }
 
@@ -156,8 +159,8 @@ TEST_F(ProcessPlatformTest, AServiceWithAFixedPortIsGrantedOneReplicaWhateverIts
   ServiceSpec fixed = spec();
   fixed.fixed_port = 3000;
   put(fixed);
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 3}).replicas, 1);
-  EXPECT_EQ(platform_.grant({"default", "app-00001"}, {.wanted = 0}).replicas, 0);
+  EXPECT_EQ(ask("app-00001", 3).replicas, 1);
+  EXPECT_EQ(ask("app-00001", 0).replicas, 0);
 }
 
 TEST_F(ProcessPlatformTest, AFixedPortSetsTheMaximumThatIsReportedToOne) {

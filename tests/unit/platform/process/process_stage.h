@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/placement/core/placement.h"
 #include "tests/support/manual_loop.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
@@ -199,6 +200,21 @@ class ProcessStage : public ::testing::Test {
     platform_.apply({"default", revision}, {.replicas = replicas, .remove = std::move(remove)});
   }
 
+  /// What placement answers to a demand of the revision.
+  placement::Grant ask(const std::string& revision, std::int32_t wanted) {
+    const ProcessRevision* const found = platform_.revision({"default", revision});
+    std::vector<placement::ReplicaAt> replicas;
+    const model::Revision model = found->model();
+    for (const model::Pod& pod : model.pods) replicas.push_back({.leaving = pod.terminating});
+    return placement_.ask(found->id(),
+                          {.wanted = wanted, .replicas = replicas, .now = loop_.now()});
+  }
+
+  /// As many replicas as are granted of those wanted.
+  void scale(const std::string& revision, std::int32_t wanted) {
+    order(revision, ask(revision, wanted).replicas);
+  }
+
   /// What was posted runs, and what that posts.
   void turn() { time_.run_for(Duration{0}); }
 
@@ -315,6 +331,7 @@ class ProcessStage : public ::testing::Test {
   }();
   Recorder listener_;
   ProcessPlatform platform_{means_, cluster_, directory_.path()};
+  placement::Placement placement_{platform_.site()};
 };
 
 }  // namespace sluice::local

@@ -7,6 +7,9 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "platform/process/cores.h"
+#include "platform/process/place_groups.h"
+#include "platform/process/proc_files.h"
 #include "platform/process/sidecar.h"
 #include <algorithm>
 #include <csignal>
@@ -76,6 +79,7 @@ class ReplicaTest : public testing::Test {
     plan.sidecar = sidecar_;
     plan.directory = runtime_;
     plan.look_interval = look_;
+    if (in_place_) in_place_(plan);
     replica_ =
         std::make_unique<ChildReplica>(io_, loop_, reaper_, spawner_, diary_, std::move(plan));
     return *replica_;
@@ -98,6 +102,7 @@ class ReplicaTest : public testing::Test {
   std::filesystem::path program_ = SLUICE_TEST_ACTOR;
   std::filesystem::path sidecar_ = SLUICE_TEST_ACTOR;
   Duration look_ = std::chrono::milliseconds{900};
+  std::function<void(ReplicaPlan& plan)> in_place_;
   Clock clock_;
   AsioLoop loop_{io_, clock_};
   boost::asio::io_context io_;
@@ -129,6 +134,41 @@ TEST_F(ReplicaTest, BecomesReadyAndStopsWhenAsked) {
   EXPECT_FALSE(std::filesystem::exists(runtime_));
   EXPECT_NE(::kill(one.app_pid(), 0), 0);
   EXPECT_NE(::kill(one.sidecar_pid(), 0), 0);
+}
+
+// Goal: both processes run on the cores of their group of the machine, and the app in its control
+// group, though the spec has no limits.
+TEST_F(ReplicaTest, RunsOnTheCoresAndInTheControlGroupOfItsPlace) {
+  const std::vector<int> cores{own_cores().back()};
+  const CgroupTree machine = CgroupTree::detect("sluice-unit-test-replica", "/run/sluice");
+  PlaceGroups places{machine};
+  const std::vector<MachineGroup> groups{{.name = "fast", .memory = std::int64_t{64} << 20}};
+  EXPECT_EQ(places.make(groups).empty(), machine.can_limit_memory());
+  in_place_ = [&](ReplicaPlan& plan) {
+    plan.place = "fast";
+    plan.place_limited = places.is_limited("fast");
+    plan.cgroups = &places.tree_of("fast");
+    plan.cpus = cores;
+  };
+  Replica& one = replica({"listen", "$PORT"});
+  one.start();
+  ASSERT_TRUE(until("ready")) << diary_.end.cause.sentence();
+
+  for (const pid_t pid : {one.app_pid(), one.sidecar_pid()}) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    const std::string status = read_small_file(process + "/status", 4096).value_or("");
+    EXPECT_NE(status.find("Cpus_allowed_list:\t" + format_cores(cores) + "\n"), std::string::npos)
+        << status;
+    const std::string group = read_small_file(process + "/cgroup", 4096).value_or("");
+    EXPECT_EQ(group.find("/place.fast/app-00001-1\n") != std::string::npos,
+              machine.can_limit_memory() && pid == one.app_pid())
+        << group;
+  }
+
+  one.stop();
+  ASSERT_TRUE(until("stopped"));
+  machine.clear();
+  EXPECT_FALSE(std::filesystem::exists(places.tree_of("fast").memory_directory("app-00001-1")));
 }
 
 TEST_F(ReplicaTest, ListeningWorkersBelongToTheApp) {

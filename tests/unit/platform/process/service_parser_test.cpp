@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "platform/process/engine_settings.h"
 #include "platform/process/service_spec.h"
 #include <filesystem>
 #include <map>
@@ -334,87 +333,6 @@ TEST(ServiceParser, ReportsAtMostTwentyProblems) {
   EXPECT_EQ(parse_services(yaml, "f.yaml", "/").error().problems.size(), 20U);
 }
 
-TEST(EngineSettings, ReadsEveryKey) {
-  const auto settings = parse_engine_settings(R"(
-http: 0.0.0.0:9000
-max-replicas: 5
-stop-timeout: 3s
-log-level: debug
-log-format: json
-cold-start-header: false
-autoscaler: {stable-window: 30s, allow-zero-initial-scale: "false"}
-defaults: {timeout-seconds: 60, container-concurrency: 2}
-groups: [{name: a}]
-queue: {depth: 1, total: 2, bytes: 3Mi, wait: 4s}
-limits: {header-bytes: 1Mi, connections: 7, write-timeout: 5s}
-)",
-                                              "c.yaml");
-
-  ASSERT_TRUE(settings.has_value()) << settings.error().front().text();
-  EXPECT_EQ(settings->http, "0.0.0.0:9000");
-  EXPECT_EQ(settings->max_replicas, 5);
-  EXPECT_EQ(settings->stop_timeout, Duration{std::chrono::seconds{3}});
-  EXPECT_FALSE(settings->cold_start_header);
-  EXPECT_EQ(settings->autoscaler.at("stable-window"), "30s");
-  EXPECT_EQ(settings->autoscaler.at("allow-zero-initial-scale"), "false");
-  EXPECT_FALSE(settings->autoscaler.contains("initial-scale"));
-  EXPECT_EQ(settings->defaults.timeout.count(), 60);
-  EXPECT_FALSE(settings->groups_yaml.empty());
-  EXPECT_EQ(settings->queue.bytes, 3 << 20);
-  EXPECT_EQ(settings->limits.header_bytes, 1 << 20);
-  EXPECT_EQ(settings->limits.connections, 7);
-  EXPECT_EQ(settings->limits.write_timeout, Duration{std::chrono::seconds{5}});
-  EXPECT_EQ(settings->origins.at("queue.depth"), "c.yaml:11");
-}
-
-TEST(EngineSettings, UnknownAndWrongKeysAreNamed) {
-  const auto first = [](const std::string& text) {
-    return parse_engine_settings(text, "c.yaml").error().front().text();
-  };
-  EXPECT_EQ(first("max-replica: 1\n"),
-            "c.yaml:1: unknown key `max-replica` in `config`; did you mean `max-replicas`?");
-  EXPECT_EQ(first("log-level: loud\n"),
-            "c.yaml:1: `log-level` is `loud`; use one of debug, info, warn, error");
-  EXPECT_EQ(first("limits: {header-bytes: 100}\n"),
-            "c.yaml:1: `header-bytes` is `100`; use 1Ki to 16Mi");
-  EXPECT_EQ(first("queue: {bytes: many}\n").substr(0, 24), "c.yaml:1: `bytes`: `many");
-  const auto all = parse_engine_settings(
-                       "http: 127.0.0.1:x\nmax-replicas: 0\ndashboard:\n  hosts: [':::bad']\n"
-                       "max-replica: 5\n",
-                       "c.yaml")
-                       .error();
-  ASSERT_EQ(all.size(), 4U);
-  EXPECT_EQ(all[0].text(), "c.yaml:1: `http` is not an address; write it like 127.0.0.1:8080");
-  EXPECT_TRUE(all[1].what.starts_with("c.yaml:2: `max-replicas`"));
-  EXPECT_TRUE(all[2].what.starts_with("c.yaml:4: `:::bad` is not a host"));
-  EXPECT_TRUE(all[3].what.starts_with("c.yaml:5: unknown key `max-replica`"));
-}
-
-TEST(EngineSettings, OpenTheDashboardByName) {
-  const auto read = [](const std::string& text) { return parse_engine_settings(text, "c.yaml"); };
-  EXPECT_FALSE(read("http: 127.0.0.1:1\n")->dashboard.any_peer());
-  EXPECT_FALSE(read("dashboard: {peers: loopback}\n")->dashboard.any_peer());
-  const auto opened = read("dashboard:\n  peers: any\n  hosts: [box.example.com, box]\n");
-  EXPECT_TRUE(opened->dashboard.any_peer());
-  EXPECT_EQ(opened->dashboard.hosts, (std::vector<std::string>{"box.example.com", "box"}));
-  EXPECT_EQ(opened->origins.at("dashboard.hosts"), "c.yaml:3");
-  const auto first = [&](const std::string& text) { return read(text).error().front().text(); };
-  EXPECT_EQ(first("dashboard: {peers: all}\n"),
-            "c.yaml:1: `peers` is `all`; use one of loopback, any");
-  EXPECT_EQ(first("dashboard: {hosts: ['http://box:80']}\n"),
-            "c.yaml:1: `http://box:80` is not a host; write a bare name such as box.example.com, "
-            "without scheme and port");
-  EXPECT_EQ(first("dashboard: {host: [box]}\n"),
-            "c.yaml:1: unknown key `host` in `dashboard`; did you mean `hosts`?");
-}
-
-TEST(EngineSettings, AbsentFilesMeanDefaultsUnlessNamed) {
-  EXPECT_EQ(load_engine_settings({}, {"/nowhere/c.yaml"})->max_replicas, 200);
-  EXPECT_EQ(load_engine_settings({}, {})->autoscaler.at("allow-zero-initial-scale"), "true");
-  EXPECT_EQ(load_engine_settings({}, {})->autoscaler.at("initial-scale"), "0");
-  EXPECT_FALSE(load_engine_settings("/nowhere/c.yaml", {}).has_value());
-}
-
 TEST(ServiceParser, MisspeltScalingAnnotationsGetASuggestion) {
   const auto parsed = parse_services(R"(apiVersion: serving.knative.dev/v1
 kind: Service
@@ -440,57 +358,49 @@ spec:
           "effect; did you mean `autoscaling.knative.dev/target`?"}));
 }
 
-// Each key of the table, set to another value than its default, is read back by the parser.
-TEST(EngineSettings, EveryKeyOfTheTableIsTakenByTheParser) {
-  const std::map<std::string, std::string> others{
-      {"http", "127.0.0.1:1"},
-      {"log-level", "warn"},
-      {"log-format", "json"},
-      {"container-runtime", "docker"},
-      {"cold-start-header", "false"},
-      {"groups", "[a]"},
-      {"dashboard.peers", "any"},
-      {"dashboard.hosts", "[box]"},
-      {"autoscaler.pod-autoscaler-class", "kpa.sluice.dev"},
-      {"autoscaler.enable-scale-to-zero", "'false'"},
-      {"autoscaler.allow-zero-initial-scale", "'false'"},
-      {"autoscaler.stable-window", "30s"},
-      {"autoscaler.scale-to-zero-grace-period", "7s"},
-      {"autoscaler.scale-to-zero-pod-retention-period", "7s"},
-      {"autoscaler.scale-down-delay", "7s"}};
-  const auto lines = setting_lines(EngineSettings{});
-  EXPECT_GE(lines.size(), 39U);
-  for (const SettingLine& line : lines) {
-    EXPECT_EQ(line.value, line.fallback) << line.key;
-    EXPECT_TRUE(line.origin.empty() && !line.type.empty() && !line.meaning.empty()) << line.key;
-    if (line.key == "autoscaler.max-scale-limit") continue;  // not without max-scale
-    const auto given = others.find(line.key);
-    std::string value = given == others.end() ? "77" : given->second;
-    if (line.type.starts_with("size")) value = "8Ki";
-    if (line.type.starts_with("duration")) value = "7s";
-    const std::size_t dot = line.key.find('.');
-    const std::string text = dot == std::string::npos ? line.key + ": " + value
-                                                      : line.key.substr(0, dot) + ":\n  " +
-                                                            line.key.substr(dot + 1) + ": " + value;
-    const auto read = parse_engine_settings(text, "c.yaml");
-    ASSERT_TRUE(read.has_value()) << read.error().front().text();
-    for (const SettingLine& now : setting_lines(*read)) {
-      EXPECT_EQ(now.value == now.fallback, now.key != line.key) << text << " " << now.key;
-      EXPECT_EQ(now.origin.empty(), now.key != line.key) << text << " " << now.key;
-    }
-  }
+/// A service whose template has this annotation, on line 7.
+std::string with_annotation(const std::string& annotation) {
+  return "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: shop}\nspec:\n"
+         "  template:\n    metadata: {annotations: {\n" +
+         annotation + "}}\n    spec: {containers: [{command: [app]}]}\n";
 }
 
-TEST(EngineSettings, MisspeltAutoscalerKeyIsRefusedAndTheExampleOfAConfigMapPasses) {
-  const auto verdict_of = [](const std::string& text) {
-    const auto settings = parse_engine_settings(text, "c.yaml");
-    return settings ? std::string{"accepted"} : settings.error().front().text();
+TEST(ServiceParser, ReadsWhereReplicasMayRun) {
+  const auto parsed = parse_services(
+      with_annotation("placement.sluice.dev/clusters: 'fast, any', placement.sluice.dev/pin: slow"),
+      "f.yaml", "/srv");
+
+  ASSERT_TRUE(parsed) << parsed.error().text();
+  const ServiceSpec& spec = parsed->services.at(0);
+  EXPECT_EQ(spec.placement.clusters, std::vector<std::string>{"fast"});
+  EXPECT_TRUE(spec.placement.any);
+  EXPECT_EQ(spec.placement.pin, "slow");
+  EXPECT_EQ(parse_services(to_yaml(spec), "f.yaml", "/srv")->services.at(0), spec);
+}
+
+TEST(ServiceParser, WrongPlacementAnnotationsAreErrorsWithTheirLine) {
+  EXPECT_EQ(verdict(with_annotation("placement.sluice.dev/movable: perhaps")),
+            "f.yaml:7: `placement.sluice.dev/movable` is `perhaps`; write true or false");
+  EXPECT_EQ(verdict(with_annotation("placement.sluice.dev/max-per-nod: '1'")),
+            "f.yaml:7: unknown annotation `placement.sluice.dev/max-per-nod`; did you mean "
+            "`placement.sluice.dev/max-per-node`?");
+}
+
+// Goal (E73): a key that stands on the Service, where nothing reads it, is not passed over.
+TEST(ServiceParser, PlacementAnnotationsBelongToTheTemplate) {
+  const auto on_service = [](const std::string& annotation) {
+    return verdict(
+        "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata:\n  name: shop\n"
+        "  annotations:\n    " +
+        annotation + "\nspec: {template: {spec: {containers: [{command: [app]}]}}}\n");
   };
 
-  EXPECT_EQ(verdict_of("autoscaler: {stable-window: 30s, _example: text}"), "accepted");
-  EXPECT_EQ(verdict_of("autoscaler: {stabel-window: 30s}"),
-            "c.yaml:1: unknown key `stabel-window` in `autoscaler`; did you mean "
-            "`stable-window`?");
+  EXPECT_EQ(on_service("placement.sluice.dev/pin: fast"),
+            "f.yaml:6: `placement.sluice.dev/pin` does not belong here; write "
+            "`placement.sluice.dev/pin` under spec.template.metadata.annotations");
+  EXPECT_EQ(on_service("placement.sluice.dev/movabel: 'true'"),
+            "f.yaml:6: `placement.sluice.dev/movabel` does not belong here; write "
+            "`placement.sluice.dev/movable` under spec.template.metadata.annotations");
 }
 
 }  // namespace

@@ -249,8 +249,20 @@ TEST(TemplateHash, StaysWhenOnlyBoundsAndHostsChange) {
   changed.template_annotations["autoscaling.knative.dev/max-scale"] = "2";
   changed.hosts = {{"a.example", ""}};
   changed.stop_grace = std::chrono::seconds{1};
+  changed.placement.pin = "fast";
 
   EXPECT_EQ(template_hash(changed), before);
+}
+
+TEST(TakeLive, WhereReplicasMayRunIsTakenWithoutANewRevision) {
+  ServiceSpec running = command_spec(form());
+  ServiceSpec changed = running;
+  changed.template_annotations["placement.sluice.dev/pin"] = "fast";
+  changed.placement.pin = "fast";
+
+  take_live(running, changed);
+
+  EXPECT_EQ(running, changed);
 }
 
 TEST(TemplateHash, DistinguishesAdjacentFields) {

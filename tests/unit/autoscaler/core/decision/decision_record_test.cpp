@@ -156,15 +156,6 @@ TEST(Why, ShortageOverridesOtherBounds) {
   EXPECT_EQ(why(record), "ceil(84.0 / 7.0) = 12; no memory: 212 MiB free, needs 256 MiB");
 }
 
-TEST(Why, ShortageOfMemoryNamesFreeAndNeededMemory) {
-  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  EXPECT_EQ(memory_shortage(212 * kMebibyte + 5, 256 * kMebibyte),
-            "no memory: 212 MiB free, needs 256 MiB");
-  EXPECT_EQ(memory_shortage(64 * kMebibyte - 1, 63 * kMebibyte + 1),
-            "no memory: 63 MiB free, needs 64 MiB");
-  EXPECT_EQ(memory_shortage(-1, 1), "no memory: 0 MiB free, needs 1 MiB");
-}
-
 TEST(Why, EnoughCapacityChangesNothing) {
   DecisionRecord record = calm(21, 3);
   limit_by_capacity(record, 3, "");

@@ -112,14 +112,6 @@ TEST(Documents, FinalizersOfOthersStay) {
   EXPECT_FALSE(json::parse(finalizer_request(kWeb, false).body)["metadata"].contains("finalizers"));
 }
 
-TEST(Documents, ASelectorReadsAsKubectlWritesIt) {
-  kube::Selector selector;
-  selector.labels = {{"app", "web"}};
-  selector.expressions = {{"tier", kube::Selector::Operator::in, {"a", "b"}},
-                          {"old", kube::Selector::Operator::does_not_exist, {}}};
-  EXPECT_EQ(selector_text(selector), "app=web,tier in (a,b),!old");
-}
-
 TEST(Documents, AnEventHasItsCountAndItsObject) {
   ScalerEvent event;
   event.scaler = kWeb.id;

@@ -1,0 +1,78 @@
+// The API's answers about places and moves.
+
+#include "autoscaler/io/api.h"
+#include "autoscaler/io/places_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sluice::autoscaler {
+namespace {
+
+using http::ApiProblem;
+using nlohmann::json;
+
+ApiProblem one_place() {
+  return {409, "one-place", "One place only", "there is one place, and nothing is moved here",
+          "on one machine, write `groups` in config.yaml and start the engine again"};
+}
+
+ApiProblem not_moved(const Problem& problem) {
+  return {409, "not-moved", "Not moved", problem.what, problem.fix};
+}
+
+}  // namespace
+
+json Api::places() {
+  json list = places_json(parts_.placement, parts_.fleet);
+  if (parts_.mover == nullptr) return list;
+  for (json& place : list) {
+    const auto* const drain = parts_.mover->drain_of(place.at("name").get<std::string>());
+    if (drain != nullptr) place["drain"] = drain_json(*drain);
+  }
+  return list;
+}
+
+json Api::moves() {
+  json list = json::array();
+  if (parts_.mover == nullptr) return list;
+  for (const placement::MoveRecord& record : parts_.mover->records()) {
+    list.push_back(move_json(record));
+  }
+  return list;
+}
+
+ApiResult<json> Api::move(const ServiceName& name, const std::string& to) {
+  const auto revision = find_to_change(name);
+  if (!revision) return revision.error();
+  if (parts_.mover == nullptr || parts_.placement.ledger().places().size() < 2) return one_place();
+  const std::string& service = (*revision)->facts().service;
+  json ids = json::array();
+  bool asleep = true;
+  for (const auto& [id, each] : parts_.fleet.revisions()) {
+    // Every revision that has a part of its requests.
+    if (id.space != name.space || each->facts().service != service || each->facts().retired) {
+      continue;
+    }
+    const auto begun = parts_.mover->move(id, to);
+    if (!begun) return not_moved(begun.error());
+    for (const placement::MoveId move : begun->moves) {
+      ids.push_back(static_cast<std::uint32_t>(move));
+    }
+    asleep = asleep && begun->asleep;
+  }
+  return json{{"service", service}, {"to", to}, {"moves", std::move(ids)}, {"asleep", asleep}};
+}
+
+ApiResult<json> Api::drain(const std::string& place, bool drain) {
+  if (parts_.mover == nullptr || parts_.placement.ledger().places().size() < 2) return one_place();
+  const auto problem = drain ? parts_.mover->drain(place) : parts_.mover->undrain(place);
+  if (problem) {
+    return ApiProblem{404, "no-such-place", "No such place", problem->what, problem->fix};
+  }
+  for (json& each : places()) {
+    if (each.at("name") == place) return std::move(each);
+  }
+  return json::object();
+}
+
+}  // namespace sluice::autoscaler

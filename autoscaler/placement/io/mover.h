@@ -1,0 +1,178 @@
+#pragma once
+
+#include "autoscaler/io/fleet.h"
+#include "autoscaler/placement/core/algorithms.h"
+#include "autoscaler/placement/core/evacuation.h"
+#include "autoscaler/placement/core/explain.h"
+#include "autoscaler/placement/core/guard.h"
+#include "autoscaler/placement/core/home.h"
+#include "autoscaler/placement/core/moves.h"
+#include "autoscaler/placement/core/placement.h"
+#include "autoscaler/placement/core/planner.h"
+#include "autoscaler/placement/core/policy.h"
+#include "autoscaler/placement/core/policy_view.h"
+#include "autoscaler/placement/core/rules.h"
+#include "autoscaler/placement/core/service_book.h"
+#include "common/base/ids.h"
+#include "common/base/result.h"
+#include "common/loop/loop.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// Carries moves out between the places of one machine: shows each move what there is, and brings
+/// its orders to the revision and the ledger (placement/core/move.h). Belongs to the loop.
+class Mover final : private placement::ServiceBook {
+ public:
+  /// All outlive this.
+  struct Parts {
+    Loop& clock;
+    Fleet& fleet;
+    placement::Placement& placement;
+    std::function<void(const placement::MoveRecord&)> news;    ///< a move says something else
+    std::function<void(const std::string& place)> place_news;  ///< it is drained, or no more
+  };
+
+  /// Why a replica of the revision is in the place and not where it would rather be, and which
+  /// moves would change that.
+  [[nodiscard]] placement::LikedPlace why_elsewhere(const RevisionId& revision,
+                                                    const std::string& place);
+
+  /// How far a place that a person drains has come.
+  struct Drain {
+    std::int32_t services = 0;  ///< that have left it
+    std::int32_t replicas = 0;
+    std::int64_t cut = 0;                ///< requests broken off by that
+    std::vector<std::string> remaining;  ///< services that cannot leave, each with why
+    bool over = false;                   ///< it is empty, or nothing more can leave
+  };
+
+  /// What a move by hand comes to.
+  struct Begun {
+    std::vector<placement::MoveId> moves{};  ///< none: all replicas are there already
+    bool asleep = false;                     ///< there are none: the next start is there
+  };
+
+  explicit Mover(Parts parts);
+  ~Mover() override;
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+
+  /// In force from the next plan on; moves that run go on as they began.
+  void set_rules(const placement::Rules& rules);
+
+  /// Which services a policy would move out of each place now, if `rules` held.
+  [[nodiscard]] std::vector<placement::PlaceRanking> rank(const placement::MigrationPolicy& policy,
+                                                          const placement::Rules& rules);
+
+  /// For words about what rank() answers.
+  [[nodiscard]] std::string service_name(placement::ServiceId service) const;
+
+  /// Moves all replicas of the revision to the place, by hand. A problem: no such place, or no room
+  /// for all of them.
+  [[nodiscard]] Result<Begun, Problem> move(const RevisionId& revision, const std::string& to);
+
+  /// Nothing new goes to the place, and what is there leaves as far as it can.
+  [[nodiscard]] std::optional<Problem> drain(const std::string& place);
+
+  /// The place takes replicas again. Moves that run are finished.
+  [[nodiscard]] std::optional<Problem> undrain(const std::string& place);
+
+  /// Forgets a drain that has emptied its place, which may be removed then. False: something is
+  /// there, or on its way.
+  [[nodiscard]] bool let_go(const std::string& place);
+
+  /// Null: it is not drained.
+  [[nodiscard]] const Drain* drain_of(const std::string& place) const;
+
+  /// Those that run, wait, or were the last: the newest first.
+  [[nodiscard]] std::vector<placement::MoveRecord> records() const { return moves_.records(); }
+
+  /// Times that there was room at home and it went before the hold had passed.
+  [[nodiscard]] std::int64_t suppressed_home() const { return home_.suppressed(); }
+
+  /// A request of the revision has ended at the pod with this address.
+  void served(const RevisionId& revision, const std::string& address, bool failed, bool cut);
+
+  /// A revision has no room for all that it wants: moves that would make some are looked for soon.
+  void on_shortage();
+
+  /// Whether services are moved so that the revision has room.
+  [[nodiscard]] bool makes_room_for(const RevisionId& revision) const;
+
+  /// Call each second: services come home.
+  void tick();
+
+  /// The program stops: moves end, and nothing is begun.
+  void stop();
+
+ private:
+  /// The requests of a move's service, by place.
+  struct Tallies {
+    placement::Tally from;
+    placement::Tally to;
+  };
+
+  [[nodiscard]] const placement::ServiceFacts* find(placement::ServiceId service) const override;
+  [[nodiscard]] std::optional<std::int64_t> measure(placement::Parameter parameter,
+                                                    placement::ServiceId service) const override;
+
+  [[nodiscard]] Result<placement::PlaceId, Problem> place_named(const std::string& name) const;
+  [[nodiscard]] Revision* revision_of(placement::ServiceId service) const;
+  [[nodiscard]] bool is_replaced(const Revision& revision) const;
+  [[nodiscard]] Problem no_room_to_move(const placement::Placement::Service& known,
+                                        const std::string& service, placement::PlaceId from,
+                                        placement::PlaceId to) const;
+  [[nodiscard]] bool is_pending(const std::string& service) const;
+  [[nodiscard]] std::string refusal_of(const Revision& revision,
+                                       const placement::PlannedMove& planned) const;
+  void find_source(placement::Moves::Wish& wish) const;
+  [[nodiscard]] std::string why_it_stays(const placement::Evacuation::Remaining& one) const;
+  [[nodiscard]] placement::MoveSpec spec_of(const Revision& revision, placement::PlaceId from,
+                                            placement::PlaceId to,
+                                            placement::MoveCause cause) const;
+  std::optional<placement::MoveId> add(const placement::PlannedMove& planned,
+                                       placement::MoveCause cause,
+                                       std::optional<placement::ServiceId> held_for = {});
+  void look();
+  void evacuate();
+  void plan();
+  void plan_for(const Revision& revision);
+  void begin_plan(const placement::MovePlan& plan, placement::ServiceId demand);
+  void withdraw();
+  void come_home();
+
+  [[nodiscard]] bool is_one_place() const { return parts_.placement.ledger().places().size() < 2; }
+
+  void step(placement::MoveId id);
+  void end_demand(placement::MoveId id, const placement::Moves::Wish& wish);
+  void note(const placement::MoveRecord& record);
+  void arm();
+
+  Parts parts_;
+  placement::Moves moves_{placement::MoveLimits{}};
+  placement::Parameters parameters_;
+  placement::Rules rules_;
+  placement::HomeWatch home_;
+  placement::Guard guard_{placement::GuardLimits{}};
+  std::map<placement::PlaceId, Drain> drains_;
+  std::set<placement::ServiceId> demands_;  // for which services are moved
+  bool short_ = false;                      // a revision may lack room that moves could make
+  std::map<placement::MoveId, Tallies> tallies_;
+  // Of one look: what was found stays where it is meanwhile.
+  mutable std::map<placement::ServiceId, placement::ServiceFacts> book_;
+  mutable std::map<placement::ServiceId, placement::PlaceOrder> orders_;
+  std::unique_ptr<Timer> timer_;
+  bool armed_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace sluice::autoscaler

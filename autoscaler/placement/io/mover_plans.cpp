@@ -1,0 +1,185 @@
+// What the mover plans by itself: room for services that wait, and the way home; and what a plan
+// has to know of services.
+
+#include "autoscaler/placement/io/mover.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+using placement::MoveCause;
+using placement::Parameter;
+using placement::PlaceId;
+using placement::ServiceId;
+
+constexpr double kThousandSeconds = 1000;
+
+}  // namespace
+
+void Mover::come_home() {
+  std::vector<ServiceId> services;
+  for (const auto& [id, revision] : parts_.fleet.revisions()) {
+    const auto known = parts_.placement.find(id);
+    if (known && !revision->pods().empty()) services.push_back(known->id);
+  }
+  // Of those that are equally far from home the policy chooses.
+  (void)placement::sort_by_policy(services, policy_for(rules_.policies, MoveCause::home), *this,
+                                  parameters_);
+  for (const placement::PlannedMove& one :
+       home_.look(parts_.placement.ledger(), *this, parameters_, services, rules_.home, rules_.plan,
+                  parts_.clock.now())) {
+    (void)add(one, MoveCause::home);
+  }
+}
+
+void Mover::plan() {
+  if (is_one_place()) return;
+  for (const auto& [id, revision] : parts_.fleet.revisions()) {
+    const placement::Missing* const missing = revision->missing();
+    if (missing == nullptr) continue;
+    switch (missing->reason) {
+      case placement::Reason::slots:
+      case placement::Reason::cpu:
+      case placement::Reason::memory:
+      case placement::Reason::fragmented:
+        plan_for(*revision);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+void Mover::plan_for(const Revision& revision) {
+  const auto known = parts_.placement.find(revision.facts().id);
+  if (!known || demands_.contains(known->id) || moves_.find(known->id) != nullptr) return;
+  const bool panic = revision.last().mode == Mode::panic;
+  placement::Planner planner{parts_.placement.ledger(), *this, parameters_};
+  const auto outcome =
+      planner.plan({.demand = {.service = known->id,
+                               .need = known->each,
+                               .order = known->order,
+                               .max_per_node = known->wish->max_per_node},
+                    .urgency = revision.granted() == 0 ? placement::Urgency::cold
+                               : panic                 ? placement::Urgency::panic
+                                                       : placement::Urgency::normal},
+                   policy_for(rules_.policies, MoveCause::full), rules_.plan, parts_.clock.now());
+  if (outcome.plan) begin_plan(*outcome.plan, known->id);
+}
+
+// Room at each destination is reserved before anything is touched, and what becomes free is the
+// demand's.
+void Mover::begin_plan(const placement::MovePlan& plan, ServiceId demand) {
+  for (const placement::PlannedMove& one : plan.moves) {
+    const auto id = add(one, MoveCause::full, demand);
+    if (!id) continue;
+    demands_.insert(demand);
+    parts_.placement.reserve(*id, one.service, one.to,
+                             static_cast<std::int32_t>(one.to_nodes.size()), parts_.clock.now());
+    parts_.placement.promise_freed(one.service, one.from, demand);
+  }
+}
+
+bool Mover::makes_room_for(const RevisionId& revision) const {
+  if (demands_.empty()) return false;
+  const auto known = parts_.placement.find(revision);
+  return known && demands_.contains(known->id);
+}
+
+// A demand that has gone, or has found room, needs no move.
+void Mover::withdraw() {
+  for (const ServiceId demand : demands_) {
+    const Revision* const revision = revision_of(demand);
+    if (revision == nullptr || revision->missing() == nullptr) moves_.withdraw(demand);
+  }
+}
+
+placement::LikedPlace Mover::why_elsewhere(const RevisionId& revision, const std::string& place) {
+  const auto known = parts_.placement.find(revision);
+  const auto in = parts_.placement.ledger().find_place(place);
+  const auto tier = known && in ? known->order->tier_of(*in) : std::nullopt;
+  if (!tier || *tier == 0) return {};
+  book_.clear();
+  parameters_.begin_cycle();
+  const placement::PlaceOrder above = known->order->above(*tier);
+  placement::Demand demand{.service = known->id,
+                           .need = known->each,
+                           .order = &above,
+                           .max_per_node = known->wish->max_per_node};
+  placement::Planner planner{parts_.placement.ledger(), *this, parameters_};
+  const TimePoint now = parts_.clock.now();
+  const auto outcome = planner.plan({.demand = demand},
+                                    policy_for(rules_.policies, MoveCause::full), rules_.plan, now);
+  demand.order = known->order;
+  auto liked = placement::explain_liked(
+      parts_.placement.ledger(), *this,
+      {.demand = demand, .in = in, .outcome = &outcome, .limits = rules_.plan}, now);
+  if (liked.place || above.entries().empty()) return liked;
+  const PlaceId free = above.entries().front().place;
+  const auto hold = std::chrono::duration_cast<std::chrono::seconds>(rules_.home.hold).count();
+  return {.place = free,
+          .why = parts_.placement.ledger().place(free).name +
+                 " has room: it moves there when that has lasted for " + std::to_string(hold) +
+                 " s"};
+}
+
+const placement::ServiceFacts* Mover::find(ServiceId service) const {
+  const auto known = book_.find(service);
+  if (known != book_.end()) return &known->second;
+  const auto placed = parts_.placement.find(service);
+  const Revision* const revision = revision_of(service);
+  if (!placed || revision == nullptr) return nullptr;
+  // Places where it failed lately are no destinations.
+  placement::PlaceOrder& order = orders_.insert_or_assign(service, *placed->order).first->second;
+  for (const placement::PlaceOrder::Entry& each : placed->order->entries()) {
+    if (moves_.cooling_until(service, each.place, parts_.clock.now())) {
+      order = order.without(each.place);
+    }
+  }
+  placement::ServiceFacts facts{.name = revision->facts().service,
+                                .order = &order,
+                                .need = placed->each,
+                                .max_per_node = placed->wish->max_per_node,
+                                .move_priority = placed->wish->move_priority};
+  facts.movable = placed->wish->movable.value_or(true) && placed->wish->pin.empty() &&
+                  !revision->facts().one_at_a_time;
+  facts.moving = moves_.find(service) != nullptr || revision->facts().retired ||
+                 revision->facts().chosen.has_value();
+  for (const Revision::PodFacts& pod : revision->pods()) {
+    facts.started = std::max(facts.started, pod.seen);
+  }
+  facts.cooling_until = moves_.cooling_until(service, parts_.clock.now());
+  return &book_.emplace(service, std::move(facts)).first->second;
+}
+
+std::optional<std::int64_t> Mover::measure(Parameter parameter, ServiceId service) const {
+  const Revision* const revision = revision_of(service);
+  const auto placed = parts_.placement.find(service);
+  if (revision == nullptr || !placed) return std::nullopt;
+  const auto replicas = static_cast<std::int64_t>(revision->pods().size());
+  switch (parameter) {
+    case Parameter::replicas:
+      return replicas;
+    case Parameter::cpu_requested:
+      return placed->each.cpu * replicas;
+    case Parameter::places:
+      return static_cast<std::int64_t>(parts_.placement.ledger().places().size());
+    case Parameter::in_flight:
+      return revision->requests_now();
+    case Parameter::request_rate:
+      if (!revision->scraped()) return std::nullopt;
+      return static_cast<std::int64_t>(revision->scraped()->request_count * kThousandSeconds);
+    case Parameter::cpu_used:
+    case Parameter::application_places:
+    case Parameter::start_time:
+    case Parameter::home_distance:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::autoscaler
