@@ -30,6 +30,7 @@ placement::MoveView Revision::move_view(const std::string& from, const std::stri
   placement::MoveView view{.wanted = want()};
   if (facts_.failed_starts > failed_before_move_) view.start_failure = facts_.growth_failure;
   std::vector<const RemovalCandidate*> order;
+  order.reserve(all.size());
   for (const RemovalCandidate& each : all) order.push_back(&each);
   Removals::sort(order);
   for (const RemovalCandidate* each : order) {

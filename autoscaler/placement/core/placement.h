@@ -45,6 +45,8 @@ class Placement {
   /// `site` outlives this.
   explicit Placement(Site& site) : site_{site}, ledger_{site.ledger()} {}
 
+  ~Placement() = default;
+
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
