@@ -55,8 +55,6 @@ class MachineSite final : public placement::Site {
   void explain(const RevisionId& revision, const placement::RevisionDemand& demand,
                const placement::Refusal& refusal, placement::Missing& missing) override;
 
-  void answered(const RevisionId& /*revision*/, const placement::Grant& /*grant*/) override {}
-
  private:
   [[nodiscard]] bool has_groups() const { return nodes_.size() > 1 || !settings_.groups.empty(); }
 

@@ -41,9 +41,8 @@ struct RevisionDemand {
 struct Missing {
   std::int32_t count = 0;  ///< replicas
   Reason reason = Reason::none;
-  std::string detail{};   ///< a clause for people: "max-replicas 2 reached"
-  std::string fix{};      ///< may be empty
-  std::int64_t free = 0;  ///< of what is short, in its own unit
+  std::string detail{};  ///< a clause for people: "max-replicas 2 reached"
+  std::string fix{};     ///< may be empty
   /// How long requests may wait before they are refused for it; absent: they never are.
   std::optional<Duration> patience = Duration{0};
   /// When refused requests are worth another try.
@@ -114,9 +113,6 @@ class Site {
   /// Adds words, fix and patience to why a replica is not granted.
   virtual void explain(const RevisionId& revision, const RevisionDemand& demand,
                        const Refusal& refusal, Missing& missing) = 0;
-
-  /// What ask() answers.
-  virtual void answered(const RevisionId& revision, const Grant& grant) = 0;
 };
 
 }  // namespace sluice::placement

@@ -14,15 +14,18 @@ std::string rest(TimePoint until, TimePoint now) {
 
 }  // namespace
 
+bool Moves::pending(ServiceId service) const {
+  return find(service) != nullptr ||
+         std::any_of(waiting_.begin(), waiting_.end(),
+                     [service](const Waiting& each) { return each.wish.service == service; });
+}
+
 std::string Moves::refusal(const Wish& wish, TimePoint now) const {
   const std::string& service = wish.spec.service;
   if (waiting_.size() >= kWaitingMax) return "too many moves wait";
   if (wish.from == wish.to) return service + " is at " + wish.spec.to + " already";
   if (wish.spec.cause == MoveCause::hand) return {};
-  const bool waits = std::any_of(waiting_.begin(), waiting_.end(), [&wish](const Waiting& each) {
-    return each.wish.service == wish.service;
-  });
-  if (waits || find(wish.service) != nullptr) return service + " is being moved";
+  if (pending(wish.service)) return service + " is being moved";
   if (const auto until = cooling_until(wish.service, wish.to, now)) {
     return service + " could not be moved to " + wish.spec.to + ", which is tried again in " +
            rest(*until, now);

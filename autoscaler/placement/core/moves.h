@@ -101,6 +101,12 @@ class Moves {
   /// Forgets the pauses of a service that was deleted.
   void forget(ServiceId service);
 
+  /// No move runs, and none waits.
+  [[nodiscard]] bool idle() const { return running_.empty() && waiting_.empty(); }
+
+  /// A move of the service runs or waits.
+  [[nodiscard]] bool pending(ServiceId service) const;
+
   /// Of every move that runs, waits, or was one of the last: the newest first.
   [[nodiscard]] std::vector<MoveRecord> records() const;
 

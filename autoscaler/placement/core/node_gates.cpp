@@ -112,7 +112,6 @@ void NodeGates::explain(const RevisionId& /*revision*/, const RevisionDemand& de
   std::int64_t free = std::max<std::int64_t>(0, ledger_.largest_hole(home_).memory);
   for (const Rest& rest : resting_) free = std::max(free, ledger_.free(rest.node).memory);
   missing.reason = Reason::gate;
-  missing.free = free;
   missing.detail = memory_shortage(free, demand.each.memory);
   missing.fix = "free memory, or add a node";
   missing.retry_after = proto::kReportInterval;

@@ -59,8 +59,6 @@ class NodeGates final : public Site {
   void explain(const RevisionId& revision, const RevisionDemand& demand, const Refusal& refusal,
                Missing& missing) override;
 
-  void answered(const RevisionId& /*revision*/, const Grant& /*grant*/) override {}
-
  private:
   struct Gate {
     NodeId id{};

@@ -58,7 +58,6 @@ Grant Placement::ask(const RevisionId& revision, const RevisionDemand& demand) {
     if (grant.missing) grant.missing->count = demand.wanted - grant.replicas;
   }
   if (ledger_.places().size() > 1) grant.places = shares(known, grant.replicas);
-  site_.answered(revision, grant);
   return grant;
 }
 
@@ -72,7 +71,7 @@ std::int64_t Placement::held(const Known& known) const {
 void Placement::refuse(const Asking& asking, Grant& grant) {
   grant.ask_again = site_.rested(asking.demand.each);
   if (grant.ask_again) return;
-  Missing missing{.reason = asking.refusal.reason, .free = asking.refusal.free};
+  Missing missing{.reason = asking.refusal.reason};
   site_.explain(asking.revision, asking.demand, asking.refusal, missing);
   if (asking.refusal.reason != Reason::gate_later) grant.missing = std::move(missing);
 }
@@ -86,6 +85,7 @@ void Placement::forget(const RevisionId& revision) {
   for (const Promise& promise : known.promises) (void)ledger_.release(promise.id);
   for (const Kept& kept : known.kept) (void)ledger_.release(kept.id);
   spare_.push_back(known.service);
+  by_service_[index_of(known.service)] = nullptr;
   known_.erase(found);
 }
 
@@ -102,6 +102,9 @@ Placement::Known& Placement::know(const RevisionId& revision, const RevisionDema
     }
   }
   Known& known = found->second;
+  const std::size_t index = index_of(known.service);
+  if (by_service_.size() <= index) by_service_.resize(index + 1);
+  by_service_[index] = &*found;
   known.each = demand.each;
   if (!known.order || known.order->outdated(ledger_) || known.wish != wish) {
     known.wish = wish;

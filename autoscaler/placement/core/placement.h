@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sluice::placement {
@@ -145,6 +146,8 @@ class Placement {
     std::optional<Freed> freed{};     // what its own replicas free is for another
   };
 
+  using Entry = std::pair<const RevisionId, Known>;
+
   struct Presence {
     NodeId node{};
     std::int32_t replicas = 0;  // that the ledger counts
@@ -156,6 +159,7 @@ class Placement {
 
   [[nodiscard]] static Service service_of(const RevisionId& revision, const Known& known);
 
+  [[nodiscard]] Entry* entry_of(ServiceId service) const;
   [[nodiscard]] Known& know(const RevisionId& revision, const RevisionDemand& demand);
   void count(const RevisionDemand& demand);
   void redeem(Known& known, TimePoint now);
@@ -183,6 +187,7 @@ class Placement {
   Site& site_;
   Ledger& ledger_;
   std::unordered_map<RevisionId, Known> known_;
+  std::vector<Entry*> by_service_;  // of known_; null: none has the number
   TimePoint asked_at_{};
   std::vector<ServiceId> spare_;  // of revisions that are gone
   std::map<MoveId, MoveRoom> moves_;

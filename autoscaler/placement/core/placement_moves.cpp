@@ -17,6 +17,11 @@ Placement::Service Placement::service_of(const RevisionId& revision, const Known
           .order = &*known.order};
 }
 
+Placement::Entry* Placement::entry_of(ServiceId service) const {
+  const std::size_t index = index_of(service);
+  return index < by_service_.size() ? by_service_[index] : nullptr;
+}
+
 std::optional<Placement::Service> Placement::find(const RevisionId& revision) const {
   const auto found = known_.find(revision);
   if (found == known_.end() || !found->second.order) return std::nullopt;
@@ -24,10 +29,8 @@ std::optional<Placement::Service> Placement::find(const RevisionId& revision) co
 }
 
 std::optional<Placement::Service> Placement::find(ServiceId service) const {
-  const auto found = std::find_if(known_.begin(), known_.end(), [service](const auto& each) {
-    return each.second.service == service;
-  });
-  if (found == known_.end() || !found->second.order) return std::nullopt;
+  const Entry* const found = entry_of(service);
+  if (found == nullptr || !found->second.order) return std::nullopt;
   return service_of(found->first, found->second);
 }
 
@@ -89,20 +92,18 @@ std::int32_t Placement::reserve(MoveId move, ServiceId service, PlaceId place,
 }
 
 void Placement::promise_freed(ServiceId service, PlaceId place, std::optional<ServiceId> demand) {
-  for (auto& [revision, known] : known_) {
-    if (known.service != service) continue;
-    known.freed.reset();
-    if (demand) known.freed = {.place = place, .demand = *demand};
-  }
+  Entry* const found = entry_of(service);
+  if (found == nullptr) return;
+  found->second.freed.reset();
+  if (demand) found->second.freed = {.place = place, .demand = *demand};
 }
 
 // What a move frees is its demand's at once: no other service asks in between.
 void Placement::give_back(const Known& known, NodeId node, const Resources& room) {
   ledger_.give_back(node, known.service, room);
   if (!known.freed || ledger_.node(node).place != known.freed->place) return;
-  for (auto& [revision, other] : known_) {
-    if (other.service == known.freed->demand) keep(other, node, room, asked_at_ + kHeldFor);
-  }
+  Entry* const demand = entry_of(known.freed->demand);
+  if (demand != nullptr) keep(demand->second, node, room, asked_at_ + kHeldFor);
 }
 
 void Placement::keep(Known& known, NodeId node, const Resources& room, TimePoint until) {

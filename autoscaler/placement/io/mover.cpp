@@ -84,7 +84,7 @@ Result<Mover::Begun, Problem> Mover::move(const RevisionId& revision, const std:
   book_.clear();
   Begun begun;
   // Where its replicas are when the moves before have ended is seen then.
-  if (is_pending(service)) {
+  if (moves_.pending(known->id)) {
     for (const PlaceId each : ledger.places()) {
       if (each == *place) continue;
       const auto id = moves_.add({.service = known->id,
@@ -184,6 +184,13 @@ void Mover::served(const RevisionId& revision, const std::string& address, bool 
     tally->cut += cut ? 1 : 0;
     return;
   }
+}
+
+void Mover::forget(const RevisionId& revision) {
+  const auto known = parts_.placement.find(revision);
+  if (!known) return;
+  moves_.forget(known->id);
+  home_.forget(known->id);
 }
 
 void Mover::stop() {
@@ -289,13 +296,6 @@ void Mover::find_source(placement::Moves::Wish& wish) const {
   if (parts_.placement.count(wish.service, wish.from) > 0 && wish.from != wish.to) return;
   wish.from = from;
   wish.spec.from = parts_.placement.ledger().place(from).name;
-}
-
-bool Mover::is_pending(const std::string& service) const {
-  const auto records = moves_.records();
-  return std::any_of(records.begin(), records.end(), [&service](const auto& each) {
-    return each.service == service && !each.ended;
-  });
 }
 
 std::string Mover::why_it_stays(const placement::Evacuation::Remaining& one) const {
@@ -427,10 +427,7 @@ void Mover::note(const placement::MoveRecord& record) {
 void Mover::arm() {
   const bool drains = std::any_of(drains_.begin(), drains_.end(),
                                   [](const auto& each) { return !each.second.over; });
-  const auto records = moves_.records();
-  const bool waits =
-      std::any_of(records.begin(), records.end(), [](const auto& each) { return !each.ended; });
-  if (armed_ || stopping_ || (!drains && !waits && !short_)) return;
+  if (armed_ || stopping_ || (!drains && moves_.idle() && !short_)) return;
   armed_ = true;
   timer_->after(kLook, [this] {
     armed_ = false;

@@ -111,6 +111,9 @@ class Mover final : private placement::ServiceBook {
   /// Call each second: services come home.
   void tick();
 
+  /// The revision is gone: its number may be another's soon, which has no pauses.
+  void forget(const RevisionId& revision);
+
   /// The program stops: moves end, and nothing is begun.
   void stop();
 
@@ -131,7 +134,6 @@ class Mover final : private placement::ServiceBook {
   [[nodiscard]] Problem no_room_to_move(const placement::Placement::Service& known,
                                         const std::string& service, placement::PlaceId from,
                                         placement::PlaceId to) const;
-  [[nodiscard]] bool is_pending(const std::string& service) const;
   [[nodiscard]] std::string refusal_of(const Revision& revision,
                                        const placement::PlannedMove& planned) const;
   void find_source(placement::Moves::Wish& wish) const;

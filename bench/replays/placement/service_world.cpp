@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How long a process takes to end once it is told to.
+// How long a process takes to end once it was asked to.
 constexpr Duration kEnds = milliseconds{150};
 
 // A replica that does not become ready, or does not end, is looked at again after this.

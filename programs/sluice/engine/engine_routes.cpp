@@ -137,6 +137,7 @@ void Engine::on_revision(model::Revision revision) {
 }
 
 void Engine::on_revision_gone(const RevisionId& id) {
+  mover_.forget(id);
   fleet_.on_revision_gone(id);
   book_.on_revision_gone(id);
   figures_.forget(long_name(id.name.substr(0, id.name.rfind('-')), id.name));

@@ -304,8 +304,6 @@ class ScarceSite final : public placement::Site {
     missing.patience = seconds{5};
   }
 
-  void answered(const RevisionId& /*revision*/, const placement::Grant& /*grant*/) override {}
-
  private:
   placement::Ledger ledger_;
   placement::NodeId node_{};

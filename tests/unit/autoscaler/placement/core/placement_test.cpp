@@ -70,8 +70,6 @@ class Groups final : public Site {
         {});
   }
 
-  void answered(const RevisionId& /*revision*/, const Grant& /*grant*/) override {}
-
   bool gate_open = true;
 
  private:
