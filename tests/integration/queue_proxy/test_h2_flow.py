@@ -8,6 +8,7 @@ from queue_proxy import h2_frames as raw
 from queue_proxy.case import GROWTH_MAX, SANITIZED, eventually
 from queue_proxy.h2_frames import ACK, PREFACE, REQUEST, SETTINGS, frame
 from queue_proxy.test_h2 import H2Case, answer
+from wire import PATIENCE
 
 INITIAL_WINDOW_SIZE = 4
 FIRST_WINDOW = 16 << 10  # of each stream's response, towards the container
@@ -87,8 +88,11 @@ class Counted:
 
     PIECE = b'x' * 4096
 
-    def __init__(self):
+    def __init__(self, pause_at=None):
+        """At `pause_at` bytes it waits until `resume` is set."""
         self.sent = 0
+        self.pause_at = pause_at
+        self.resume = threading.Event()
         self.lock = threading.Lock()
         self.seen = []  # of sent, by rests
 
@@ -101,6 +105,8 @@ class Counted:
         connection.send_headers(stream.number, [(':status', '200')])
         try:
             while True:
+                if self.sent == self.pause_at:
+                    self.resume.wait(PATIENCE)
                 connection.send_data(stream.number, self.PIECE)
                 with self.lock:
                     self.sent += len(self.PIECE)
@@ -129,9 +135,11 @@ class Stalled(H2Case):
         self.assertLess(self.proxy.memory() - before, (150 if SANITIZED else 16) << 20)
 
     def test_a_stream_that_its_client_takes_gets_a_larger_window(self):
-        play = Counted()
+        play = Counted(pause_at=128 << 10)
         client = self.h2(play)
         stream = client.request()
+        client.wait(lambda: stream.received == play.pause_at, 'nothing of it waits in the sidecar')
+        play.resume.set()
         client.wait(lambda: stream.received > 1 << 20, 'a megabyte has come')
         client.acknowledge = False
         eventually(lambda: play.sent - stream.received > LARGEST_WINDOW / 2, 'the window is full')
