@@ -3,6 +3,7 @@
 #include "autoscaler/placement/core/ids.h"
 #include "autoscaler/placement/core/ledger.h"
 #include "autoscaler/placement/core/resources.h"
+#include "common/messages/start_gate.h"
 #include "common/model/placement_wish.h"
 
 #include <cstdint>
@@ -64,15 +65,6 @@ struct Demand {
   std::int32_t max_per_node = 0;      ///< replicas; 0: no limit
   std::optional<PlaceId> not_in{};    ///< a place that it leaves
   std::optional<NodeId> not_on{};     ///< a node that it leaves
-};
-
-/// What the start gate of a node says of one replica.
-struct GateAnswer {
-  bool granted = true;
-  bool later = false;      ///< not refused: one starts per look at the node
-  bool shared = false;     ///< it is the gate of several nodes: a move among them frees nothing
-  std::int64_t free = 0;   ///< bytes that may start there now
-  std::int64_t claim = 0;  ///< bytes that this one claims
 };
 
 /// Asks the start gate of a node. Empty: no node has a gate. A yes ends the choice with that node.

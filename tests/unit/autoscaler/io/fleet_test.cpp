@@ -285,9 +285,9 @@ class ScarceSite final : public placement::Site {
     return {.most = demand.wanted, .there = there, .now = demand.wanted};
   }
 
-  placement::GateAnswer may_start(const RevisionId& /*revision*/, std::int32_t /*nth*/,
-                                  placement::NodeId /*node*/, const placement::Resources& /*each*/,
-                                  TimePoint /*now*/) override {
+  GateAnswer may_start(const RevisionId& /*revision*/, std::int32_t /*nth*/,
+                       placement::NodeId /*node*/, const placement::Resources& /*each*/,
+                       TimePoint /*now*/) override {
     return {};
   }
 
