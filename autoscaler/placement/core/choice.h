@@ -91,6 +91,12 @@ enum class Reason : std::uint8_t {
   return reason == Reason::no_matching_place || reason == Reason::too_big;
 }
 
+/// Whether services that leave a place would make room there for it.
+[[nodiscard]] constexpr bool moves_may_help(Reason reason) {
+  return reason == Reason::slots || reason == Reason::cpu || reason == Reason::memory ||
+         reason == Reason::fragmented;
+}
+
 /// The snake_case name used in JSON and metrics.
 [[nodiscard]] std::string_view name(Reason reason);
 
