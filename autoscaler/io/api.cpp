@@ -178,15 +178,7 @@ ApiResult<json> Api::explain(const ServiceName& name, std::optional<TimePoint> a
   if (const std::string first = parts_.placement.first_place(facts.id); !first.empty()) {
     answer["first_place"] = first;
   }
-  if (parts_.mover != nullptr && !revision->places().empty()) {
-    const std::string& least = revision->places().back().place;
-    const auto liked = parts_.mover->why_elsewhere(facts.id, least);
-    if (liked.place) {
-      answer["why_elsewhere"] = {{"place", least},
-                                 {"liked", parts_.placement.ledger().place(*liked.place).name},
-                                 {"why", liked.why}};
-    }
-  }
+  explain_places(*revision, answer);
   answer["last_cold_start"] = parts_.seen.last_cold_start(*revision);
   answer["keeps_awake"] =
       parts_.front != nullptr ? parts_.front->callers(*revision) : keeps_awake(*revision);

@@ -72,6 +72,7 @@ class Api final : public ServicesApi {
   [[nodiscard]] std::vector<const Revision*> listed() const;
   [[nodiscard]] nlohmann::json status(const Revision& revision) const;
   void complete_replicas(const Revision& revision, nlohmann::json& replicas) const;
+  void explain_places(const Revision& revision, nlohmann::json& answer) const;
   [[nodiscard]] Revision* find(const ServiceName& name) const;
   [[nodiscard]] http::ApiProblem no_such_service(const ServiceName& name) const;
   [[nodiscard]] ApiResult<Revision*> find_to_change(const ServiceName& name) const;

@@ -2,6 +2,7 @@
 
 #include "autoscaler/io/api.h"
 #include "autoscaler/io/places_json.h"
+#include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,33 @@ ApiProblem not_moved(const Problem& problem) {
 }
 
 }  // namespace
+
+// Why it is not where it would like to be, why it lacks replicas, and when that may change.
+void Api::explain_places(const Revision& revision, json& answer) const {
+  if (parts_.mover == nullptr) return;
+  const RevisionId& id = revision.facts().id;
+  const placement::Ledger& ledger = parts_.placement.ledger();
+  placement::NextLook next;
+  if (!revision.places().empty()) {
+    const std::string& least = revision.places().back().place;
+    const auto liked = parts_.mover->why_elsewhere(id, least);
+    if (liked.place) {
+      answer["why_elsewhere"] = {
+          {"place", least}, {"liked", ledger.place(*liked.place).name}, {"why", liked.why}};
+      next = liked.next;
+    }
+  }
+  if (const auto waits = parts_.mover->why_it_waits(id)) {
+    if (!waits->why.empty()) answer["waits"] = waits->why;
+    next = waits->next;
+  }
+  json asked = json::object();
+  if (next.at) asked["at"] = format_time(*next.at);
+  for (const placement::PlaceId place : next.places) {
+    asked["replica_of"].push_back(ledger.place(place).name);
+  }
+  if (!asked.empty()) answer["asked_again"] = std::move(asked);
+}
 
 json Api::places() {
   json list = places_json(parts_.placement, parts_.fleet);

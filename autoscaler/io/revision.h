@@ -45,8 +45,9 @@ struct Surroundings {
   std::function<double(const RevisionId&, const PodId&)> load_now = {};
   /// A revision has no room for all that it wants; null where nothing is moved for it.
   std::function<void()> on_shortage = {};
-  /// Whether services are being moved so that the revision has room: its requests wait for that.
-  std::function<bool(const RevisionId&)> room_is_made = {};
+  /// Which services are moved so that the revision has room, as a clause; empty: none is. Its
+  /// requests wait for that.
+  std::function<std::string(const RevisionId&)> room_is_made = {};
 };
 
 /// One revision of the platform: it is scraped, evaluated, and its orders go to the activators and
@@ -160,6 +161,12 @@ class Revision final : public ScaledRevision {
     return shortage_ ? &shortage_->why : nullptr;
   }
 
+  /// Which services are moved so that it has room: "room is being made in fast: pay -> slow
+  /// (warming)"; empty: none is.
+  [[nodiscard]] std::string room_is_made() const {
+    return around_.room_is_made ? around_.room_is_made(facts_.id) : std::string{};
+  }
+
   /// Where those that are granted are to be, the most liked place first; empty: there is one only.
   [[nodiscard]] const std::vector<placement::PlaceShare>& places() const { return places_; }
 
@@ -200,6 +207,7 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] placement::RevisionDemand demand();
   [[nodiscard]] std::int32_t load_wants(std::int32_t want) const;
   void note_shortage(const placement::Grant& granted);
+  void warn_of_shortage();
   [[nodiscard]] std::string failing_start() const;
   void note_start_failure();
   [[nodiscard]] bool refuses_starts() const;
@@ -236,8 +244,9 @@ class Revision final : public ScaledRevision {
 
   // Why not all that is wanted is granted, since when requests wait for it.
   struct Shortage {
-    placement::Missing why;
+    placement::Missing why{};
     TimePoint since{};
+    bool warned = false;
 
     [[nodiscard]] bool is_told(TimePoint now) const {
       return why.patience && now - since >= *why.patience;

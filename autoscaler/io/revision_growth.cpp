@@ -15,6 +15,9 @@ namespace {
 constexpr std::chrono::seconds kPausedRetry{10};
 constexpr std::chrono::seconds kStartFailedRetry{10};
 
+// From a shortage until moves that make room have begun, where there are any (Mover::on_shortage).
+constexpr Duration kPlannedWithin = std::chrono::milliseconds{200};
+
 std::string shown(const RevisionId& id) {
   return id.space + "/" + id.name;
 }
@@ -93,20 +96,33 @@ void Revision::note_shortage(const placement::Grant& granted) {
                        {"granted", std::to_string(granted_)},
                        {"why", missing ? missing->detail : std::string{}}});
     if (missing && around_.on_shortage) around_.on_shortage();
-    if (missing) {
-      around_.events.warn(facts_, "there is no room for all requested replicas: " + missing->detail,
-                          missing->fix);
-    }
   }
   if (!missing) {
     shortage_.reset();
     return;
   }
   const TimePoint now = around_.clock.now();
-  shortage_ = Shortage{.why = *missing, .since = shortage_ ? shortage_->since : now};
+  if (!shortage_) shortage_ = Shortage{.since = now};
+  shortage_->why = *missing;
   if (missing->patience && !shortage_->is_told(now)) {
     look_again(shortage_->since + *missing->patience);
   }
+  warn_of_shortage();
+}
+
+// Once for each shortage, when it is known whether services are moved for it.
+void Revision::warn_of_shortage() {
+  if (shortage_->warned) return;
+  const TimePoint due = shortage_->since + (around_.on_shortage ? kPlannedWithin : Duration{0});
+  if (around_.clock.now() < due) {
+    look_again(due);
+    return;
+  }
+  shortage_->warned = true;
+  const std::string what = "there is no room for all requested replicas: " + shortage_->why.detail;
+  const std::string room = room_is_made();
+  around_.events.warn(facts_, room.empty() ? what : what + "; " + room,
+                      room.empty() ? shortage_->why.fix : std::string{});
 }
 
 // One pod that is ready or may become so is hope for requests that wait, even one that is too many:
@@ -159,8 +175,7 @@ std::optional<proto::CannotScale> Revision::cannot_scale() const {
                                                  ? facts_.start_failure->retry_at - now
                                                  : kStartFailedRetry};
   }
-  if (shortage_ && shortage_->is_told(now) &&
-      !(around_.room_is_made && around_.room_is_made(facts_.id))) {
+  if (shortage_ && shortage_->is_told(now) && room_is_made().empty()) {
     return proto::CannotScale{.reason = on_the_wire(shortage_->why.reason),
                               .detail = shortage_->why.detail,
                               .retry_after = shortage_->why.retry_after};

@@ -108,6 +108,7 @@ json status_json(const Revision& revision, const json& last_cold_start) {
   const bool placed = !revision.places().empty();
   if (placed) status["places"] = shares_json(revision);
   if (const auto* const move = revision.moving()) status["moving"] = moving_json(*move);
+  if (std::string room = revision.room_is_made(); !room.empty()) status["waits"] = std::move(room);
   json& replicas = status["replicas"] = json::array();
   for (const Revision::PodFacts& pod : revision.pods()) {
     replicas.push_back(replica_json(revision, pod));

@@ -87,7 +87,7 @@ class MemoryController {
   /// The start gate: whether the container of pod `pod_uid`, which will claim so many bytes, may
   /// start. A grant reserves the claim until an observation shows its memory, `ended` is called or
   /// a minute has passed.
-  [[nodiscard]] StartAnswer ask(const std::string& pod_uid, std::int64_t claim, TimePoint now) {
+  [[nodiscard]] GateAnswer ask(const std::string& pod_uid, std::int64_t claim, TimePoint now) {
     return gate_.ask(pod_uid, claim, now);
   }
 

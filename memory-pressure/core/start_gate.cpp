@@ -11,10 +11,10 @@ void StartGate::report(const Decision& decision, bool tight) {
   admitted_ = 0;
 }
 
-StartAnswer StartGate::ask(const std::string& id, std::int64_t claim, TimePoint now) {
+GateAnswer StartGate::ask(const std::string& id, std::int64_t claim, TimePoint now) {
   const TimePoint own = time_.advance(now);
   std::erase_if(grants_, [&](const auto& entry) { return entry.second.until <= own; });
-  StartAnswer answer{.claim = claim};
+  GateAnswer answer{.claim = claim};
   if (!grants_.contains(id)) {
     answer.later = tight_ && admitted_ > 0;
     answer.granted = !answer.later && admits(claim);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/messages/start_gate.h"
 #include "common/time/time_point.h"
 
 #include "memory-pressure/core/own_time.h"
@@ -10,14 +11,6 @@
 #include <string>
 
 namespace sluice::node_agent {
-
-/// May a container start?
-struct StartAnswer {
-  bool granted = true;
-  bool later = false;      ///< not refused: while memory is short one starts per look
-  std::int64_t free = 0;   ///< bytes that may start now
-  std::int64_t claim = 0;  ///< bytes that this one claims
-};
 
 /// The start gate of a starter that sees every look at its node (memory-pressure.md 5.3.1). Claims
 /// add up from the grant on, not from when their memory shows up, so that many may start in one
@@ -33,7 +26,7 @@ class StartGate {
 
   /// Whether `id` with `claim` bytes may start now; if so its claim is reserved. After a no: ask
   /// again after the next look. An id that holds a grant has it already.
-  [[nodiscard]] StartAnswer ask(const std::string& id, std::int64_t claim, TimePoint now);
+  [[nodiscard]] GateAnswer ask(const std::string& id, std::int64_t claim, TimePoint now);
 
   /// Looks count it now, or it ended: its claim is given back.
   void settled(const std::string& id) { grants_.erase(id); }

@@ -128,8 +128,8 @@ Outcome outcome_of(rpc::Code code) {
 }
 
 std::vector<std::string> usual_sockets() {
-  return {"/run/containerd/containerd.sock", "/var/run/crio/crio.sock", "/run/cri-dockerd.sock",
-          "/var/run/cri-dockerd.sock"};
+  return {"/run/containerd/containerd.sock", "/run/crio/crio.sock", "/var/run/crio/crio.sock",
+          "/run/cri-dockerd.sock", "/var/run/cri-dockerd.sock"};
 }
 
 Result<std::string, Problem> socket_path(const std::string& endpoint) {

@@ -113,16 +113,12 @@ placement::Site::Terms MachineSite::terms(const RevisionId& revision,
   return found->terms(demand, limit);
 }
 
-placement::GateAnswer MachineSite::may_start(const RevisionId& revision, std::int32_t nth,
-                                             placement::NodeId /*node*/,
-                                             const placement::Resources& /*each*/,
-                                             TimePoint /*now*/) {
-  const StartAnswer answer = find_(revision)->may_start(nth);
-  return {.granted = answer.granted,
-          .later = answer.later,
-          .shared = true,
-          .free = answer.free,
-          .claim = answer.claim};
+GateAnswer MachineSite::may_start(const RevisionId& revision, std::int32_t nth,
+                                  placement::NodeId /*node*/, const placement::Resources& /*each*/,
+                                  TimePoint /*now*/) {
+  GateAnswer answer = find_(revision)->may_start(nth);
+  answer.shared = true;
+  return answer;
 }
 
 void MachineSite::explain(const RevisionId& revision, const placement::RevisionDemand& demand,

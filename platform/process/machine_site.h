@@ -36,10 +36,9 @@ class MachineSite final : public placement::Site {
 
   [[nodiscard]] Terms terms(const RevisionId& revision, const placement::RevisionDemand& demand,
                             std::int64_t held) override;
-  [[nodiscard]] placement::GateAnswer may_start(const RevisionId& revision, std::int32_t nth,
-                                                placement::NodeId node,
-                                                const placement::Resources& each,
-                                                TimePoint now) override;
+  [[nodiscard]] GateAnswer may_start(const RevisionId& revision, std::int32_t nth,
+                                     placement::NodeId node, const placement::Resources& each,
+                                     TimePoint now) override;
 
   [[nodiscard]] std::int64_t on_start(placement::NodeId /*node*/, TimePoint /*now*/) override {
     return 0;

@@ -62,11 +62,11 @@ std::int64_t MemoryPressure::claim(const MemoryTenant& tenant) const {
   return limit > 0 ? limit : kDefaultClaim;
 }
 
-StartAnswer MemoryPressure::ask(const MemoryTenant& tenant, const std::string& replica) {
+GateAnswer MemoryPressure::ask(const MemoryTenant& tenant, const std::string& replica) {
   if (!rules_) return {};
   const TimePoint now = clock_.now();
   sample_if_stale();
-  StartAnswer answer =
+  GateAnswer answer =
       rules_->ask(replica, tenant.name(), tenant.spec().memory_limit.value_or(0), now);
   if (!answer.granted && !answer.later) ++counts_.refused_starts;
   arm();

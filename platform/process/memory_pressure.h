@@ -100,7 +100,7 @@ class MemoryPressure {
 
   /// Whether the named replica of `tenant` may start now. After a no, on_room() is the moment to
   /// ask again.
-  [[nodiscard]] StartAnswer ask(const MemoryTenant& tenant, const std::string& replica);
+  [[nodiscard]] GateAnswer ask(const MemoryTenant& tenant, const std::string& replica);
 
   /// Bytes that one replica of `tenant` claims: its limit, else what one held at most, else
   /// kDefaultClaim.

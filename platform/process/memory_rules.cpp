@@ -87,8 +87,8 @@ std::int64_t MemoryRules::claim_of(const std::string& revision, std::int64_t lim
   return found == largest_.end() ? kDefaultClaim : std::max<std::int64_t>(1, found->second);
 }
 
-StartAnswer MemoryRules::ask(const std::string& replica, const std::string& revision,
-                             std::int64_t memory_limit, TimePoint now) {
+GateAnswer MemoryRules::ask(const std::string& replica, const std::string& revision,
+                            std::int64_t memory_limit, TimePoint now) {
   return controller_.ask(replica, claim_of(revision, memory_limit), now);
 }
 

@@ -10,8 +10,6 @@
 
 namespace sluice::local {
 
-using node_agent::StartAnswer;
-
 /// A replica as the rules see it at one moment.
 struct ReplicaSeen {
   std::string id;  ///< `app-00001-1`
@@ -53,8 +51,8 @@ class MemoryRules {
 
   /// Whether the replica may start now (MemoryController::ask). It claims its limit, else what a
   /// ready one of its revision held at most, else something usual.
-  [[nodiscard]] StartAnswer ask(const std::string& replica, const std::string& revision,
-                                std::int64_t memory_limit, TimePoint now);
+  [[nodiscard]] GateAnswer ask(const std::string& replica, const std::string& revision,
+                               std::int64_t memory_limit, TimePoint now);
 
   /// What a replica of the revision claims, in bytes, whose limit is `limit`; 0: it has none.
   [[nodiscard]] std::int64_t claim_of(const std::string& revision, std::int64_t limit) const;

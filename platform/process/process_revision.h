@@ -189,7 +189,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   /// Whether the `nth` of the replicas that terms() has let start now may start; a yes reserves its
   /// memory.
-  [[nodiscard]] StartAnswer may_start(std::int32_t nth);
+  [[nodiscard]] GateAnswer may_start(std::int32_t nth);
 
   /// Takes or, when it was the gate that refused one more replica, completes why. `for_good`: no
   /// waiting helps.
@@ -309,7 +309,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   [[nodiscard]] bool has_requests() const;
   void start_settled(const std::string& replica);
   void start_some(std::int32_t missing);
-  [[nodiscard]] StartAnswer ask_for_room(const std::string& replica);
+  [[nodiscard]] GateAnswer ask_for_room(const std::string& replica);
   [[nodiscard]] bool start_one();
   void start_refused(const std::string& replica, const Problem& problem);
   [[nodiscard]] bool has_request(const Instance& instance) const;

@@ -63,8 +63,8 @@ std::int32_t ProcessRevision::needed(const placement::RevisionDemand& demand) co
 }
 
 // Why not is kept in no_room_.
-StartAnswer ProcessRevision::ask_for_room(const std::string& replica) {
-  const StartAnswer answer = means_.memory.ask(*this, replica);
+GateAnswer ProcessRevision::ask_for_room(const std::string& replica) {
+  const GateAnswer answer = means_.memory.ask(*this, replica);
   if (answer.granted) return answer;
   no_room_ = cause_of_no_room(
       {.claim = answer.claim,
@@ -118,7 +118,7 @@ placement::Site::Terms ProcessRevision::terms(const placement::RevisionDemand& d
   return terms;
 }
 
-StartAnswer ProcessRevision::may_start(std::int32_t nth) {
+GateAnswer ProcessRevision::may_start(std::int32_t nth) {
   return ask_for_room(replica_id(next_numbers_.at(static_cast<std::size_t>(nth))));
 }
 

@@ -91,7 +91,7 @@ std::string ProcessRevision::replica_id(std::int32_t number) const {
 bool ProcessRevision::start_one() {
   const std::int32_t number = free_numbers(1).front();
   const std::string id = replica_id(number);
-  const StartAnswer room = ask_for_room(id);
+  const GateAnswer room = ask_for_room(id);
   if (!room.granted) {
     if (!room.later) owner_.on_changed(*this);
     return false;

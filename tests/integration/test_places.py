@@ -34,6 +34,10 @@ class Placing(PlacesCase):
         self.assertRegex(said, r'\n  placed +fast 3, slow 2\n')
         self.assertRegex(said, r'\n  why slow +fast has 4 of its 4 replicas; moving 1 service would make room: '
                                r'pay was started \d+ s ago \(may move from 60 s on\)\n')
+        self.assertRegex(said, r'\n  next +asked again when a replica of fast ends or at \d\d:\d\d:\d\d\n')
+        asked = json.loads(self.sluice('explain', 'shop', '-o', 'json'))['asked_again']
+        self.assertEqual(asked['replica_of'], ['fast'])
+        self.assertRegex(asked['at'], 'Z$')
         self.assertNotIn('why slow', self.explained('pay', 'placed'))
 
     def test_what_may_not_be_moved_is_named_as_that(self):
@@ -90,6 +94,54 @@ class Placing(PlacesCase):
         wrong = self.document('shop', 1, keys=[('placement.sluice.dev/clustres', 'fast')])
         self.assert_refuses(78, 'placement.sluice.dev/clustres', 'did you mean `placement.sluice.dev/clusters`?',
                             arguments=['up', '--config', self.write('config.yaml', GROUPS), '-f', wrong])
+
+
+class Waiting(PlacesCase):
+    ONE = GROUPS.replace('replicas: 4', 'replicas: 1')
+    AT_ONCE = ONE + 'placement: {minimum-age: 0s}\n'
+
+    def only_fast(self, name):
+        return self.document(name, 1, keys=[('placement.sluice.dev/clusters', 'fast')])
+
+    def test_status_get_explain_and_warning_of_a_service_that_waits_name_the_moves_that_make_room(self):
+        late, file = self.changing('pay', 1, 'late')
+        engine = self.up_with(self.AT_ONCE, late)
+        self.wait_ready(engine, pay=1)
+        file.touch()
+        self.sluice('apply', '-f', self.only_fast('shop'))
+        room = r'room is being made in fast: pay -> slow \((starting|warming|shifting)\)'
+        status = engine.wait_status(lambda status: 'waits' in status and '(planned)' not in status['waits'],
+                                    service='shop')
+        self.assertRegex(status['waits'], f'^{room}$')
+        self.assertRegex(self.sluice('get'), f'shop-00001 is not ready: fast is full: 1 of 1 replica; {room}')
+        self.assertRegex(self.sluice('explain', 'shop'), rf'\n  waits +{room}\n')
+        warning = engine.wait_event('warning', service='shop')
+        self.assertRegex(warning['message'], r'fast is full: 1 of 1 replica; room is being made in fast: pay -> slow')
+        self.assertNotIn('fix', warning)
+        self.wait_ready(engine, shop=1, pay=1)
+        self.assertEqual(self.places(), {'fast': {'shop': 1}, 'slow': {'pay': 1}})
+        self.assertNotIn('waits', engine.status('shop'))
+
+    def test_explain_of_a_service_that_no_move_helps_has_why_and_when_it_is_asked_again(self):
+        engine = self.up_with(self.ONE, self.document('pay', 1))
+        self.wait_ready(engine, pay=1)
+        self.sluice('apply', '-f', self.only_fast('shop'))
+        said = self.explained('shop', 'waits')
+        self.assertRegex(said, r'\n  waits +moving 1 service would make room: pay was started \d+ s ago '
+                               r'\(may move from 60 s on\)\n')
+        self.assertRegex(said, r'\n  next +asked again when a replica of fast ends or at \d\d:\d\d:\d\d\n')
+        warning = engine.wait_event('warning', service='shop')
+        self.assertIn('give the group more in config.yaml', warning['fix'])
+
+    def test_explain_of_a_service_that_comes_home_has_the_time_left_until_then(self):
+        engine = self.up_with(self.AT_ONCE, self.document('crowd', 1))
+        self.wait_ready(engine, crowd=1)
+        self.sluice('apply', '--wait', '-f', self.document('shop', 1))
+        self.assertEqual(self.places(), {'fast': {'crowd': 1}, 'slow': {'shop': 1}})
+        self.sluice('delete', 'crowd')
+        said = self.explained('shop', 'it moves there in')
+        self.assertRegex(said, r'\n  why slow +fast has room: it moves there in (600|5\d\d) s if that lasts\n')
+        self.assertRegex(said, r'\n  next +asked again at \d\d:\d\d:\d\d\n')
 
 
 class ByHand(PlacesCase):
@@ -219,6 +271,15 @@ class Drains(PlacesCase):
         self.assertIn('stays: pay: ', self.sluice('drain', 'fast', code=3))
         self.assertEqual((self.places(), engine.status('pay')['ready']), ({'fast': {'pay': 1}, 'slow': {}}, 1))
         self.assertEqual(engine.get(host='pay.localhost').status, 200)
+
+    def test_what_could_not_be_moved_to_the_only_other_place_is_listed_with_that(self):
+        document, file = self.changing('bad', 1, 'ends')
+        engine = self.up_with(GROUPS, document)
+        self.wait_ready(engine, bad=1)
+        file.touch()
+        self.sluice('move', 'bad', '--to', 'slow', code=1)
+        self.assertRegex(self.sluice('drain', 'fast', code=3),
+                         r'\nstays: bad: it could not be moved to slow, which is tried again in 1[78]\d\d s\n')
 
     def test_a_drain_tries_the_next_place_where_one_has_failed(self):
         document, file = self.changing('bad', 1, 'ends')

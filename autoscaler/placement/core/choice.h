@@ -3,6 +3,7 @@
 #include "autoscaler/placement/core/ids.h"
 #include "autoscaler/placement/core/ledger.h"
 #include "autoscaler/placement/core/resources.h"
+#include "common/messages/start_gate.h"
 #include "common/model/placement_wish.h"
 
 #include <cstdint>
@@ -66,15 +67,6 @@ struct Demand {
   std::optional<NodeId> not_on{};     ///< a node that it leaves
 };
 
-/// What the start gate of a node says of one replica.
-struct GateAnswer {
-  bool granted = true;
-  bool later = false;      ///< not refused: one starts per look at the node
-  bool shared = false;     ///< it is the gate of several nodes: a move among them frees nothing
-  std::int64_t free = 0;   ///< bytes that may start there now
-  std::int64_t claim = 0;  ///< bytes that this one claims
-};
-
 /// Asks the start gate of a node. Empty: no node has a gate. A yes ends the choice with that node.
 using Gate = std::function<GateAnswer(NodeId node, const Resources& need)>;
 
@@ -97,6 +89,12 @@ enum class Reason : std::uint8_t {
 /// Whether waiting is of no use: nothing that ends makes room for it.
 [[nodiscard]] constexpr bool refused(Reason reason) {
   return reason == Reason::no_matching_place || reason == Reason::too_big;
+}
+
+/// Whether services that leave a place would make room there for it.
+[[nodiscard]] constexpr bool moves_may_help(Reason reason) {
+  return reason == Reason::slots || reason == Reason::cpu || reason == Reason::memory ||
+         reason == Reason::fragmented;
 }
 
 /// The snake_case name used in JSON and metrics.

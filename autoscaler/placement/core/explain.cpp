@@ -14,6 +14,11 @@ std::string seconds_text(Duration duration) {
   return std::to_string(std::chrono::duration_cast<seconds>(duration).count()) + " s";
 }
 
+// Of time that is left: 0.4 s is not none.
+std::string left_text(Duration duration) {
+  return std::to_string(std::chrono::ceil<seconds>(duration).count()) + " s";
+}
+
 std::string name_of(const ServiceBook& book, ServiceId service) {
   const ServiceFacts* const facts = book.find(service);
   return facts == nullptr || facts->name.empty() ? "a service" : facts->name;
@@ -65,26 +70,65 @@ std::string age_words(const ServiceBook& book, const MovePlan& plan, const PlanL
   return text;
 }
 
+// When the replicas in a place go to one that is liked more and has room for one of them, or what
+// keeps them. `at`: the end of that, if time alone brings it.
+std::string homecoming_words(const Ledger& ledger, const ServiceBook& book,
+                             const LikedQuestion& question, PlaceId to, TimePoint now,
+                             std::optional<TimePoint>& at) {
+  const std::string has_room = ledger.place(to).name + " has room";
+  const ServiceFacts* const facts = book.find(question.demand.service);
+  if (facts == nullptr || facts->moving) return has_room;
+  if (!facts->movable) return has_room + ", but the service may not be moved";
+  const auto barred = std::find_if(question.barred.begin(), question.barred.end(),
+                                   [to](const Barred& each) { return each.place == to; });
+  if (barred != question.barred.end()) {
+    at = barred->until;
+    return has_room + ", but the service could not be moved there (tried again in " +
+           left_text(barred->until - now) + ")";
+  }
+  if (const std::string rest = rest_words(*facts, question.limits.minimum_age, now);
+      !rest.empty()) {
+    at = movable_from(*facts, question.limits.minimum_age);
+    return has_room + ", but the service " + rest;
+  }
+  if (!question.due) {
+    return has_room +
+           " for a replica: it moves there once there has been room for all of its "
+           "replicas, and a tenth to spare, for " +
+           seconds_text(question.home.hold);
+  }
+  if (*question.due <= now) {
+    return has_room +
+           ": it moves there after the service that went there last, unless that would "
+           "disturb more than it brings";
+  }
+  at = question.due;
+  return has_room + ": it moves there in " + left_text(*question.due - now) + " if that lasts";
+}
+
 }  // namespace
 
 std::string rest_words(const ServiceFacts& facts, Duration minimum_age, TimePoint now) {
   const TimePoint from = movable_from(facts, minimum_age);
   if (from <= now) return {};
   if (from == facts.cooling_until) {
-    return "was moved lately (may move again in " + seconds_text(from - now) + ")";
+    return "was moved lately (may move again in " + left_text(from - now) + ")";
   }
   return "was started " + seconds_text(now - facts.started) + " ago (may move from " +
          seconds_text(from - facts.started) + " on)";
 }
 
 std::string plan_words(const Ledger& ledger, const ServiceBook& book, const PlanOutcome& outcome,
-                       const PlanLimits& limits, TimePoint now) {
+                       const PlanLimits& limits, Asker asker, TimePoint now) {
   const auto services = [](const MovePlan& plan) {
     return counted(static_cast<std::int64_t>(plan.moves.size()), "service");
   };
   if (outcome.plan) {
     return "moving " + services(*outcome.plan) +
-           " makes room: " + moves_words(ledger, book, *outcome.plan);
+           (asker == Asker::waits ? " makes room: "
+                                  : " would make room, which is not done for a replica that has a "
+                                    "place: ") +
+           moves_words(ledger, book, *outcome.plan);
   }
   switch (outcome.reason) {
     case NoPlan::none:
@@ -108,30 +152,64 @@ std::string plan_words(const Ledger& ledger, const ServiceBook& book, const Plan
   return "";
 }
 
+NextLook next_look(const Ledger& ledger, const Demand& demand, const PlanOutcome& outcome,
+                   TimePoint now) {
+  NextLook next;
+  if (outcome.movable_from && *outcome.movable_from > now) next.at = outcome.movable_from;
+  for (const PlaceOrder::Entry& entry : demand.order->entries()) {
+    if (ledger.place(entry.place).state != PlaceState::ready) continue;
+    if (!ledger.could_hold(entry.place, demand.need)) continue;
+    const Choice choice = choose_in(ledger, demand, entry.place);
+    if (!choice.node && moves_may_help(choice.refusal.reason)) next.places.push_back(entry.place);
+  }
+  return next;
+}
+
 LikedPlace explain_liked(const Ledger& ledger, const ServiceBook& book,
                          const LikedQuestion& question, TimePoint now) {
   const PlaceOrder& order = *question.demand.order;
-  const auto entries = order.entries();
   const auto tier = question.in ? order.tier_of(*question.in) : std::nullopt;
-  const auto liked = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
+  const PlaceOrder above = tier ? order.above(*tier) : order;
+  const auto could = [&](const PlaceOrder::Entry& entry) {
     return ledger.could_hold(entry.place, question.demand.need);
-  });
-  if (liked == entries.end() || (tier && liked->tier >= *tier)) return {};
+  };
+  const auto ready = [&](const PlaceOrder::Entry& entry) {
+    return could(entry) && ledger.place(entry.place).state == PlaceState::ready;
+  };
+  const auto entries = above.entries();
+  auto liked = std::find_if(entries.begin(), entries.end(), ready);
+  if (liked == entries.end()) {
+    liked = std::find_if(entries.begin(), entries.end(), could);
+    if (liked == entries.end()) return {};
+    return {
+        .place = liked->place,
+        .why = refusal_words(ledger, {.reason = Reason::place_away, .place = liked->place}, {})};
+  }
   LikedPlace result{.place = liked->place};
-  if (ledger.place(liked->place).state != PlaceState::ready) {
-    result.why = refusal_words(ledger, {.reason = Reason::place_away, .place = liked->place}, {});
-    return result;
+  Demand demand = question.demand;
+  demand.order = &above;
+  if (question.outcome != nullptr) {
+    result.next = next_look(ledger, demand, *question.outcome, now);
   }
-  const Choice choice = choose_in(ledger, question.demand, liked->place);
-  if (choice.node) {
-    result.why = ledger.place(liked->place).name + " has room now";
-    return result;
+  const Choice choice = choose_in(ledger, demand, liked->place);
+  if (!choice.node) result.why = short_of(ledger, choice.refusal);
+  std::string more;
+  if (const Choice free = choose(ledger, demand); free.node) {
+    more = homecoming_words(ledger, book, question, free.place, now, result.next.at);
+  } else if (question.outcome != nullptr) {
+    more = plan_words(ledger, book, *question.outcome, question.limits, Asker::has_a_place, now);
   }
-  result.why = short_of(ledger, choice.refusal);
-  if (question.outcome == nullptr) return result;
-  const std::string plan = plan_words(ledger, book, *question.outcome, question.limits, now);
-  if (!plan.empty()) result.why += "; " + plan;
+  if (!more.empty()) result.why += (result.why.empty() ? "" : "; ") + more;
   return result;
+}
+
+std::string room_words(std::span<const MoveRecord> moves) {
+  std::string text;
+  for (const MoveRecord& move : moves) {
+    text += (text.empty() ? "room is being made in " + move.from + ": " : ", ") + move.service +
+            " -> " + move.to + " (" + std::string{name(move.state)} + ")";
+  }
+  return text;
 }
 
 }  // namespace sluice::placement

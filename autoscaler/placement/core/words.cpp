@@ -115,7 +115,7 @@ std::string refusal_words(const Ledger& ledger, const Refusal& refusal, const Na
       return about + "each node with room has " + counted(refusal.needed, "replica") +
              ", the most that max-per-node allows";
     case Reason::gate_later:
-      return about + "one replica starts at a time while memory is short";
+      return about + "memory is short, and one replica starts at a time";
   }
   return "";
 }

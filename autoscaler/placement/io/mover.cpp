@@ -306,6 +306,7 @@ std::string Mover::why_it_stays(const placement::Evacuation::Remaining& one) con
                   : "it may not be moved";
   }
   const auto known = parts_.placement.find(one.service);
+  if (const std::string barred = barred_words(one.service); !barred.empty()) return barred;
   if (one.reason == placement::Stays::no_match || !known) return "no other place matches";
   std::optional<PlaceId> here;
   for (const auto& [place, drain] : drains_) {

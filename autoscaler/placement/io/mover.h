@@ -41,11 +41,6 @@ class Mover final : private placement::ServiceBook {
     std::function<void(const std::string& place)> place_news;  ///< it is drained, or no more
   };
 
-  /// Why a replica of the revision is in the place and not where it would rather be, and which
-  /// moves would change that.
-  [[nodiscard]] placement::LikedPlace why_elsewhere(const RevisionId& revision,
-                                                    const std::string& place);
-
   /// How far a place that a person drains has come.
   struct Drain {
     std::int32_t services = 0;  ///< that have left it
@@ -105,9 +100,6 @@ class Mover final : private placement::ServiceBook {
   /// A revision has no room for all that it wants: moves that would make some are looked for soon.
   void on_shortage();
 
-  /// Whether services are moved so that the revision has room.
-  [[nodiscard]] bool makes_room_for(const RevisionId& revision) const;
-
   /// Call each second: services come home.
   void tick();
 
@@ -116,6 +108,25 @@ class Mover final : private placement::ServiceBook {
 
   /// The program stops: moves end, and nothing is begun.
   void stop();
+
+  /// Why a replica of the revision is in the place and not where it would rather be, and which
+  /// moves would change that.
+  [[nodiscard]] placement::LikedPlace why_elsewhere(const RevisionId& revision,
+                                                    const std::string& place);
+
+  /// What moves do for a revision that lacks replicas.
+  struct Waits {
+    /// "room is being made in fast: pay -> slow (warming)", or why nothing is moved for it; empty:
+    /// moves do not matter to it.
+    std::string why{};
+    placement::NextLook next{};
+  };
+
+  /// Absent: it has all replicas that it wants.
+  [[nodiscard]] std::optional<Waits> why_it_waits(const RevisionId& revision);
+
+  /// Which services are moved so that the revision has room, as Waits::why; empty: none is.
+  [[nodiscard]] std::string room_made_for(const RevisionId& revision) const;
 
  private:
   /// The requests of a move's service, by place.
@@ -137,6 +148,7 @@ class Mover final : private placement::ServiceBook {
   [[nodiscard]] std::string refusal_of(const Revision& revision,
                                        const placement::PlannedMove& planned) const;
   void find_source(placement::Moves::Wish& wish) const;
+  [[nodiscard]] std::string barred_words(placement::ServiceId service) const;
   [[nodiscard]] std::string why_it_stays(const placement::Evacuation::Remaining& one) const;
   [[nodiscard]] placement::MoveSpec spec_of(const Revision& revision, placement::PlaceId from,
                                             placement::PlaceId to,
@@ -148,6 +160,10 @@ class Mover final : private placement::ServiceBook {
   void evacuate();
   void plan();
   void plan_for(const Revision& revision);
+  void look_for_room(const Revision& revision, const placement::Placement::Service& known,
+                     Waits& waits);
+  [[nodiscard]] placement::PlanOutcome outcome_for(const Revision& revision,
+                                                   const placement::Placement::Service& known);
   void begin_plan(const placement::MovePlan& plan, placement::ServiceId demand);
   void withdraw();
   void come_home();

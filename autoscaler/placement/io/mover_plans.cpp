@@ -4,7 +4,6 @@
 #include "autoscaler/placement/io/mover.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -40,35 +39,30 @@ void Mover::plan() {
   if (is_one_place()) return;
   for (const auto& [id, revision] : parts_.fleet.revisions()) {
     const placement::Missing* const missing = revision->missing();
-    if (missing == nullptr) continue;
-    switch (missing->reason) {
-      case placement::Reason::slots:
-      case placement::Reason::cpu:
-      case placement::Reason::memory:
-      case placement::Reason::fragmented:
-        plan_for(*revision);
-        break;
-      default:
-        break;
-    }
+    if (missing != nullptr && placement::moves_may_help(missing->reason)) plan_for(*revision);
   }
 }
 
 void Mover::plan_for(const Revision& revision) {
   const auto known = parts_.placement.find(revision.facts().id);
   if (!known || demands_.contains(known->id) || moves_.find(known->id) != nullptr) return;
+  const auto outcome = outcome_for(revision, *known);
+  if (outcome.plan) begin_plan(*outcome.plan, known->id);
+}
+
+placement::PlanOutcome Mover::outcome_for(const Revision& revision,
+                                          const placement::Placement::Service& known) {
   const bool panic = revision.last().mode == Mode::panic;
   placement::Planner planner{parts_.placement.ledger(), *this, parameters_};
-  const auto outcome =
-      planner.plan({.demand = {.service = known->id,
-                               .need = known->each,
-                               .order = known->order,
-                               .max_per_node = known->wish->max_per_node},
-                    .urgency = revision.granted() == 0 ? placement::Urgency::cold
-                               : panic                 ? placement::Urgency::panic
-                                                       : placement::Urgency::normal},
-                   policy_for(rules_.policies, MoveCause::full), rules_.plan, parts_.clock.now());
-  if (outcome.plan) begin_plan(*outcome.plan, known->id);
+  return planner.plan({.demand = {.service = known.id,
+                                  .need = known.each,
+                                  .order = known.order,
+                                  .max_per_node = known.wish->max_per_node},
+                       .urgency = revision.granted() == 0 ? placement::Urgency::cold
+                                  : panic                 ? placement::Urgency::panic
+                                                          : placement::Urgency::normal},
+                      policy_for(rules_.policies, MoveCause::full), rules_.plan,
+                      parts_.clock.now());
 }
 
 // Room at each destination is reserved before anything is touched, and what becomes free is the
@@ -84,47 +78,12 @@ void Mover::begin_plan(const placement::MovePlan& plan, ServiceId demand) {
   }
 }
 
-bool Mover::makes_room_for(const RevisionId& revision) const {
-  if (demands_.empty()) return false;
-  const auto known = parts_.placement.find(revision);
-  return known && demands_.contains(known->id);
-}
-
 // A demand that has gone, or has found room, needs no move.
 void Mover::withdraw() {
   for (const ServiceId demand : demands_) {
     const Revision* const revision = revision_of(demand);
     if (revision == nullptr || revision->missing() == nullptr) moves_.withdraw(demand);
   }
-}
-
-placement::LikedPlace Mover::why_elsewhere(const RevisionId& revision, const std::string& place) {
-  const auto known = parts_.placement.find(revision);
-  const auto in = parts_.placement.ledger().find_place(place);
-  const auto tier = known && in ? known->order->tier_of(*in) : std::nullopt;
-  if (!tier || *tier == 0) return {};
-  book_.clear();
-  parameters_.begin_cycle();
-  const placement::PlaceOrder above = known->order->above(*tier);
-  placement::Demand demand{.service = known->id,
-                           .need = known->each,
-                           .order = &above,
-                           .max_per_node = known->wish->max_per_node};
-  placement::Planner planner{parts_.placement.ledger(), *this, parameters_};
-  const TimePoint now = parts_.clock.now();
-  const auto outcome = planner.plan({.demand = demand},
-                                    policy_for(rules_.policies, MoveCause::full), rules_.plan, now);
-  demand.order = known->order;
-  auto liked = placement::explain_liked(
-      parts_.placement.ledger(), *this,
-      {.demand = demand, .in = in, .outcome = &outcome, .limits = rules_.plan}, now);
-  if (liked.place || above.entries().empty()) return liked;
-  const PlaceId free = above.entries().front().place;
-  const auto hold = std::chrono::duration_cast<std::chrono::seconds>(rules_.home.hold).count();
-  return {.place = free,
-          .why = parts_.placement.ledger().place(free).name +
-                 " has room: it moves there when that has lasted for " + std::to_string(hold) +
-                 " s"};
 }
 
 const placement::ServiceFacts* Mover::find(ServiceId service) const {

@@ -255,12 +255,13 @@ std::string use_instead(std::string_view typed) {
 std::span<const ExitLine> exit_lines() {
   static constexpr std::array kLines{
       ExitLine{0, "done"},
-      ExitLine{1, "failed; a check of sluice doctor failed"},
+      ExitLine{1, "failed; a check of sluice doctor failed; a move was refused or given up"},
       ExitLine{
           2, "a wrong flag, or one that is unlike the running engine's; a name that fits several"},
       ExitLine{3,
                "not ready: sluice wake; up -d and apply --wait when one of the services that they "
-               "start does not become ready"},
+               "start does not become ready; move and drain that last longer than --timeout; drain "
+               "when a service stays in the place"},
       ExitLine{4, "an expression of sluice load --fail-if was true"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "

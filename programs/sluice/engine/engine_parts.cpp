@@ -56,7 +56,7 @@ autoscaler::Surroundings Engine::surroundings() {
           .load_now = [this](const RevisionId& id,
                              const PodId& pod) { return static_cast<double>(on_pod(id, pod)); },
           .on_shortage = [this] { mover_.on_shortage(); },
-          .room_is_made = [this](const RevisionId& id) { return mover_.makes_room_for(id); }};
+          .room_is_made = [this](const RevisionId& id) { return mover_.room_made_for(id); }};
 }
 
 FrontFigures::Parts Engine::figures() {

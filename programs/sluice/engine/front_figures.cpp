@@ -91,10 +91,15 @@ json FrontFigures::not_ready(const Revision& revision) const {
   for (const NotReady& one : service->not_ready()) {
     // Each revision that has a row of its own speaks for itself there.
     if (own ? one.revision != revision.facts().id.name : service->is_pinned(one.revision)) continue;
+    Cause cause = one.cause;
+    if (cause.kind == CauseKind::no_room && one.revision == revision.facts().id.name) {
+      std::string room = revision.room_is_made();
+      if (!room.empty()) cause.fix = std::move(room);
+    }
     json entry{{"revision", one.revision},
                {"state", one.state},
-               {"cause", name(one.cause.kind)},
-               {"why", one.cause.sentence()}};
+               {"cause", name(cause.kind)},
+               {"why", cause.sentence()}};
     if (!own) entry["serving"] = service->serving_beside(one.revision);
     list.push_back(std::move(entry));
   }

@@ -101,18 +101,42 @@ std::string limits_row(const json& decision, const json& inputs) {
   return reason_row("limits", formula, integer_field(decision, "bounded"), limit_remark(decision));
 }
 
-std::string next_row(const json& decision, const json& inputs) {
+// "may fall after 60 s without a breach, not before 14:04:12"
+std::string fall_words(const json& decision, const json& inputs) {
   const std::string fall = text_field(inputs, "may_fall_at");
   if (fall.empty()) {
     return {};
   }
   const auto window = reading::number(inputs, "stable_window_s");
   const bool panic = text_field(decision, "mode") == "panic";
-  std::string text = "  next           may fall ";
+  std::string text = "may fall ";
   if (panic && window) {
     text += "after " + plain(*window) + " s without a breach, ";
   }
-  return text + "not before " + clock_of(fall) + "\n";
+  return text + "not before " + clock_of(fall);
+}
+
+// "asked again when a replica of fast or slow ends or at 14:04:00"
+std::string asked_again_words(const json& decision) {
+  const json none = json::object();
+  const json& asked = member(decision, "asked_again", none);
+  const std::vector<std::string> places = reading::strings(asked, "replica_of");
+  std::string names;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    names += (i == 0 ? "" : i + 1 < places.size() ? ", " : " or ") + printable(places[i]);
+  }
+  std::string text = names.empty() ? "" : "when a replica of " + names + " ends";
+  if (const std::string at = text_field(asked, "at"); !at.empty()) {
+    text += (text.empty() ? "at " : " or at ") + clock_of(at);
+  }
+  return text.empty() ? text : "asked again " + text;
+}
+
+std::string next_row(const json& decision, const json& inputs) {
+  std::string text = fall_words(decision, inputs);
+  const std::string asked = asked_again_words(decision);
+  if (!asked.empty()) text += (text.empty() ? "" : "; ") + asked;
+  return text.empty() ? text : padded("  next", kLabelWidth) + text + "\n";
 }
 
 // Where those that are granted are, and why not in the place that is liked most.
@@ -125,6 +149,7 @@ std::string placed_rows(const json& decision) {
   row("  placed", shares_text(decision));
   const json& elsewhere = member(decision, "why_elsewhere", none);
   row("  why " + text_field(elsewhere, "place"), text_field(elsewhere, "why"));
+  row("  waits", text_field(decision, "waits"));
   const json& move = member(decision, "moving", none);
   if (!move.empty()) {
     row("  moves", text_field(move, "from") + " -> " + text_field(move, "to") + ": " +

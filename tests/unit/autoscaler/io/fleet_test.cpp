@@ -1,6 +1,8 @@
 #include "autoscaler/core/nodes/node_book.h"
 #include "tests/unit/autoscaler/io/fleet_stage.h"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -285,9 +287,9 @@ class ScarceSite final : public placement::Site {
     return {.most = demand.wanted, .there = there, .now = demand.wanted};
   }
 
-  placement::GateAnswer may_start(const RevisionId& /*revision*/, std::int32_t /*nth*/,
-                                  placement::NodeId /*node*/, const placement::Resources& /*each*/,
-                                  TimePoint /*now*/) override {
+  GateAnswer may_start(const RevisionId& /*revision*/, std::int32_t /*nth*/,
+                       placement::NodeId /*node*/, const placement::Resources& /*each*/,
+                       TimePoint /*now*/) override {
     return {};
   }
 
@@ -301,6 +303,7 @@ class ScarceSite final : public placement::Site {
   void explain(const RevisionId& /*revision*/, const placement::RevisionDemand& /*demand*/,
                const placement::Refusal& /*refusal*/, placement::Missing& missing) override {
     missing.detail = "max-replicas 0 reached";
+    missing.fix = "raise it";
     missing.patience = seconds{5};
   }
 
@@ -333,7 +336,50 @@ class ScarceRoomTest : public FailingStartsTest {
     revision.id = kShop;
     short_.on_revision(std::move(revision));
   }
+
+  // "message | fix" of each.
+  [[nodiscard]] std::vector<std::string> warnings() const {
+    std::vector<std::string> all;
+    for (const auto& event : ring_.after(0, {.types = {"warning"}}).events) {
+      const auto body = nlohmann::json::parse(event->data());
+      all.push_back(body.value("message", "") + " | " + body.value("fix", ""));
+    }
+    return all;
+  }
 };
+
+TEST_F(ScarceRoomTest, WhereNothingIsMovedAShortageIsWarnedOfAtOnceWithWhatHelps) {
+  exists();
+
+  EXPECT_EQ(warnings(), std::vector<std::string>{"there is no room for all requested replicas: "
+                                                 "max-replicas 0 reached | raise it"});
+}
+
+TEST_F(ScarceRoomTest, AWarningOfAShortageNamesTheMovesThatMakeRoomInsteadOfAFix) {
+  std::string moves;
+  scarce_.on_shortage = [&moves] { moves = "room is being made in fast: pay -> slow (planned)"; };
+  scarce_.room_is_made = [&moves](const RevisionId&) { return moves; };
+  exists();
+  EXPECT_EQ(warnings(), std::vector<std::string>{});
+
+  time_.run_for(seconds{10});
+
+  EXPECT_EQ(warnings(), std::vector<std::string>{
+                            "there is no room for all requested replicas: max-replicas 0 reached; "
+                            "room is being made in fast: pay -> slow (planned) | "});
+  EXPECT_EQ(told(), "0 of 2");
+}
+
+TEST_F(ScarceRoomTest, AShortageThatNoMoveEndsIsWarnedOfOnce) {
+  scarce_.on_shortage = [] {};
+  scarce_.room_is_made = [](const RevisionId&) { return std::string{}; };
+  exists();
+
+  time_.run_for(seconds{10});
+
+  EXPECT_EQ(warnings(), std::vector<std::string>{"there is no room for all requested replicas: "
+                                                 "max-replicas 0 reached | raise it"});
+}
 
 TEST_F(ScarceRoomTest, RequestsWaitForMemoryUntilTheLimitOfTheRoom) {
   exists();

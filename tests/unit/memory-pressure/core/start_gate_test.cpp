@@ -33,7 +33,7 @@ TEST(StartGate, ClaimsOfTheAdmittedAreReservedAtOnce) {
 
   EXPECT_TRUE(gate.ask("a", 64, at(0)).granted);
   EXPECT_TRUE(gate.ask("b", 64, at(0)).granted);
-  const StartAnswer refused = gate.ask("c", 64, at(0));
+  const GateAnswer refused = gate.ask("c", 64, at(0));
 
   EXPECT_FALSE(refused.granted);
   EXPECT_FALSE(refused.later);
@@ -51,7 +51,7 @@ TEST(StartGate, OneIsAlwaysAdmittedToAnEmptyNode) {
 TEST(StartGate, OneStartsPerLookWhereMemoryIsShort) {
   StartGate gate = with_room(1000, false, true);
   EXPECT_TRUE(gate.ask("a", 64, at(0)).granted);
-  const StartAnswer second = gate.ask("b", 64, at(0));
+  const GateAnswer second = gate.ask("b", 64, at(0));
   EXPECT_FALSE(second.granted);
   EXPECT_TRUE(second.later);
 

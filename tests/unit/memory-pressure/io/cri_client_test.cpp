@@ -79,8 +79,9 @@ TEST_F(Cri, TheFirstSocketThatWorksIsUsed) {
 
 TEST_F(Cri, TheUsualSocketsAreTriedInTheReferencesOrder) {
   EXPECT_EQ(usual_sockets(),
-            (std::vector<std::string>{"/run/containerd/containerd.sock", "/var/run/crio/crio.sock",
-                                      "/run/cri-dockerd.sock", "/var/run/cri-dockerd.sock"}));
+            (std::vector<std::string>{"/run/containerd/containerd.sock", "/run/crio/crio.sock",
+                                      "/var/run/crio/crio.sock", "/run/cri-dockerd.sock",
+                                      "/var/run/cri-dockerd.sock"}));
 }
 
 // Row 25.

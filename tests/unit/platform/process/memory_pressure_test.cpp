@@ -224,7 +224,7 @@ TEST_F(MemoryPressureTest, RefusesAStartAndCountsIt) {
   write(home_.path() / "machine/proc/meminfo", meminfo(1'500));
   pressure.look();
 
-  const StartAnswer answer = pressure.ask(tenant_, "app-00001-3");
+  const GateAnswer answer = pressure.ask(tenant_, "app-00001-3");
 
   EXPECT_FALSE(answer.granted);
   EXPECT_EQ(pressure.counts().refused_starts, 1U);

@@ -112,7 +112,7 @@ TEST(MemoryRules, RefusesAReplicaThatDoesNotFitWithBothNumbers) {
   MemoryRules rules{true};
   (void)rules.look(used(800), {replica(1)}, kStart);
 
-  const StartAnswer answer = rules.ask("app-00001-2", "app-00001", 512 * kMiB, kStart);
+  const GateAnswer answer = rules.ask("app-00001-2", "app-00001", 512 * kMiB, kStart);
 
   EXPECT_FALSE(answer.granted);
   EXPECT_FALSE(answer.later);
@@ -170,7 +170,7 @@ TEST(MemoryRules, OneStartsPerLookNearTheEdge) {
   (void)rules.look(used(900), {replica(1)}, kStart);
 
   EXPECT_TRUE(rules.ask("app-00001-2", "app-00001", 0, kStart).granted);
-  const StartAnswer second = rules.ask("app-00001-3", "app-00001", 0, kStart);
+  const GateAnswer second = rules.ask("app-00001-3", "app-00001", 0, kStart);
 
   EXPECT_FALSE(second.granted);
   EXPECT_TRUE(second.later);

@@ -77,7 +77,7 @@ TEST_F(FullPlace, ServicesOfTwoFullPlacesAreNotSwapped) {
   const PlanOutcome outcome = scene_.outcome("new");
 
   EXPECT_EQ(outcome.reason, NoPlan::destinations_full);
-  EXPECT_EQ(plan_words(scene_.ledger(), scene_, outcome, scene_.limits, scene_.now),
+  EXPECT_EQ(plan_words(scene_.ledger(), scene_, outcome, scene_.limits, Asker::waits, scene_.now),
             "what would have to leave has no other place with room; services of full places are "
             "not swapped, since each needs its room first");
 }

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::placement {
 namespace {
@@ -16,7 +18,8 @@ std::string why(Scene& scene, const std::string& service, const Naming& naming) 
   return why_no_node(scene.ledger(), scene.demand(service), {}, naming);
 }
 
-std::string liked(Scene& scene, const std::string& service, const std::string& in) {
+LikedPlace liked_place(Scene& scene, const std::string& service, const std::string& in,
+                       LikedQuestion question = {}) {
   Demand demand = scene.demand(service);
   const PlaceOrder better = demand.order->above(*demand.order->tier_of(scene.place_id(in)));
   Demand wanted = demand;
@@ -25,13 +28,16 @@ std::string liked(Scene& scene, const std::string& service, const std::string& i
   Planner planner{scene.ledger(), scene, scene.parameters()};
   const PlanOutcome outcome =
       planner.plan({.demand = wanted}, scene.policy, scene.limits, scene.now);
-  return explain_liked(scene.ledger(), scene,
-                       {.demand = demand,
-                        .in = scene.place_id(in),
-                        .outcome = &outcome,
-                        .limits = scene.limits},
-                       scene.now)
-      .why;
+  question.demand = demand;
+  question.in = scene.place_id(in);
+  question.outcome = &outcome;
+  question.limits = scene.limits;
+  return explain_liked(scene.ledger(), scene, question, scene.now);
+}
+
+std::string liked(Scene& scene, const std::string& service, const std::string& in,
+                  const LikedQuestion& question = {}) {
+  return liked_place(scene, service, in, question).why;
 }
 
 TEST(Words, ShortageOfMemoryNamesFreeAndNeededMemory) {
@@ -108,9 +114,98 @@ TEST(Explain, NamesWhatWouldMakeRoomAndSinceWhenItMayMove) {
   scene.run("shop", "slow", 2);
   scene.facts("pay").started = scene.now - 12s;
 
-  EXPECT_EQ(liked(scene, "shop", "slow"),
+  const LikedPlace found = liked_place(scene, "shop", "slow");
+  EXPECT_EQ(found.why,
             "fast has 4 of its 4 replicas; moving 1 service would make room: pay was started 12 s "
             "ago (may move from 60 s on)");
+  EXPECT_EQ(found.next.at, scene.now + 48s);
+  EXPECT_EQ(found.next.places, std::vector{scene.place_id("fast")});
+}
+
+TEST(Explain, WithoutAnythingThatEndsByItselfOnlyAReplicaThatEndsChangesTheAnswer) {
+  Scene scene;
+  scene.place("fast", {.preference = 0, .capacity = {kUnbounded, kUnbounded, 1}});
+  scene.place("slow", {.preference = 1});
+  scene.service("pay");
+  scene.service("shop");
+  scene.run("pay", "fast");
+  scene.run("shop", "slow");
+  scene.facts("pay").movable = false;
+
+  const LikedPlace found = liked_place(scene, "shop", "slow");
+  EXPECT_EQ(found.why, "fast has 1 of its 1 replica; no service there may be moved");
+  EXPECT_EQ(found.next.at, std::nullopt);
+  EXPECT_EQ(found.next.places, std::vector{scene.place_id("fast")});
+}
+
+class RoomAtHome : public ::testing::Test {
+ protected:
+  RoomAtHome() {
+    scene_.place("fast", {.preference = 0, .capacity = {kUnbounded, kUnbounded, 1}});
+    scene_.place("mid", {.preference = 1});
+    scene_.place("slow", {.preference = 2});
+    scene_.service("shop");
+    scene_.run("shop", "slow", 2);
+    scene_.facts("shop").started = scene_.now - 5min;
+  }
+
+  Scene scene_;
+};
+
+TEST_F(RoomAtHome, TheTimeLeftOfTheHoldIsShownAndNotTheWholeHold) {
+  const LikedPlace found = liked_place(scene_, "shop", "slow", {.due = scene_.now + 431s + 1ms});
+  EXPECT_EQ(found.why, "fast has room: it moves there in 432 s if that lasts");
+  EXPECT_EQ(found.next.at, scene_.now + 431s + 1ms);
+  EXPECT_TRUE(found.next.places.empty());
+}
+
+TEST_F(RoomAtHome, RoomForOneReplicaIsNotCalledRoomForAll) {
+  EXPECT_EQ(liked(scene_, "shop", "slow"),
+            "fast has room for a replica: it moves there once there has been room for all of its "
+            "replicas, and a tenth to spare, for 600 s");
+}
+
+TEST_F(RoomAtHome, WhatKeepsAServiceFromItIsNamed) {
+  const std::vector<Barred> barred{{.place = scene_.place_id("fast"), .until = scene_.now + 30min}};
+  const LikedPlace found = liked_place(scene_, "shop", "slow", {.barred = barred});
+  EXPECT_EQ(found.why,
+            "fast has room, but the service could not be moved there (tried again in 1800 s)");
+  EXPECT_EQ(found.next.at, scene_.now + 30min);
+  EXPECT_EQ(liked(scene_, "shop", "slow", {.due = scene_.now}),
+            "fast has room: it moves there after the service that went there last, unless that "
+            "would disturb more than it brings");
+  scene_.facts("shop").started = scene_.now - 12s;
+  EXPECT_EQ(liked(scene_, "shop", "slow"),
+            "fast has room, but the service was started 12 s ago (may move from 60 s on)");
+  scene_.facts("shop").movable = false;
+  EXPECT_EQ(liked(scene_, "shop", "slow"), "fast has room, but the service may not be moved");
+}
+
+TEST_F(RoomAtHome, APlaceThatIsLikedLessAndHasRoomIsNamedAfterTheOneThatIsFull) {
+  scene_.service("pay");
+  scene_.run("pay", "fast");
+
+  const LikedPlace found = liked_place(scene_, "shop", "slow", {.due = scene_.now + 10min});
+  EXPECT_EQ(found.why,
+            "fast has 1 of its 1 replica; mid has room: it moves there in 600 s if that lasts");
+  EXPECT_EQ(found.place, scene_.place_id("fast"));
+}
+
+TEST_F(RoomAtHome, APlaceThatCouldNeverHoldAReplicaIsNotSaidToHaveRoom) {
+  scene_.service("large", {.need = {.memory = kGibibyte, .slots = 1}});
+  scene_.place("tiny", {.preference = -1, .capacity = {kUnbounded, kMebibyte, 1}});
+  scene_.run("large", "fast");
+
+  EXPECT_EQ(liked_place(scene_, "large", "fast").place, std::nullopt);
+}
+
+TEST(Explain, TheMovesThatMakeRoomAreNamedWithTheirStates) {
+  EXPECT_EQ(room_words({}), "");
+  const std::vector<MoveRecord> moves{
+      {.service = "pay", .from = "fast", .to = "slow", .state = MoveState::warming},
+      {.service = "cart", .from = "fast", .to = "mid"}};
+  EXPECT_EQ(room_words(moves),
+            "room is being made in fast: pay -> slow (warming), cart -> mid (planned)");
 }
 
 TEST(Explain, NamesTheMovesOfAPlan) {
@@ -122,8 +217,10 @@ TEST(Explain, NamesTheMovesOfAPlan) {
   scene.run("pay", "fast");
   scene.run("shop", "slow");
 
-  EXPECT_EQ(liked(scene, "shop", "slow"),
-            "fast has 1 of its 1 replica; moving 1 service makes room: pay to slow");
+  EXPECT_EQ(
+      liked(scene, "shop", "slow"),
+      "fast has 1 of its 1 replica; moving 1 service would make room, which is not done for a "
+      "replica that has a place: pay to slow");
 }
 
 TEST(Explain, AServiceInItsMostLikedPlaceHasNothingToExplain) {

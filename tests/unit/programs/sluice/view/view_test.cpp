@@ -88,6 +88,29 @@ TEST(Explain, ShowsTheFormulasWithTheirNumbers) {
             "(4)\n");
 }
 
+TEST(Explain, NamesTheMovesThatMakeRoomAndWhenItIsAskedAgain) {
+  ::setenv("TZ", "UTC", 1);
+  json waiting = decision();
+  waiting.update(
+      {{"waits", "room is being made in fast: pay -> slow (warming)"},
+       {"asked_again",
+        {{"at", "2026-11-20T14:04:00Z"}, {"replica_of", json::array({"fast", "mid"})}}}});
+  const std::string both = explain_text(waiting);
+  EXPECT_NE(both.find("\n  waits          room is being made in fast: pay -> slow (warming)\n"),
+            std::string::npos)
+      << both;
+  EXPECT_NE(both.find("not before 14:04:12; asked again when a replica of fast or mid ends or at "
+                      "14:04:00\n"),
+            std::string::npos)
+      << both;
+  waiting["inputs"].erase("may_fall_at");
+  waiting["asked_again"].erase("at");
+  const std::string one = explain_text(waiting);
+  EXPECT_NE(one.find("\n  next           asked again when a replica of fast or mid ends\n"),
+            std::string::npos)
+      << one;
+}
+
 TEST(Explain, HasTheReadyReplicasOfNowAndDividesByOneAtLeast) {
   json starting = decision();
   starting.update({{"ready", 0}, {"ready_now", 1}, {"wanted_panic", 1}});
