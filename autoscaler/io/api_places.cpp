@@ -52,6 +52,9 @@ void Api::explain_places(const Revision& revision, json& answer) const {
 
 json Api::places() {
   json list = places_json(parts_.placement, parts_.fleet);
+  for (json& place : list) {
+    if (parts_.front != nullptr) parts_.front->complete_place(place);
+  }
   if (parts_.mover == nullptr) return list;
   for (json& place : list) {
     const auto* const drain = parts_.mover->drain_of(place.at("name").get<std::string>());

@@ -22,6 +22,10 @@ class FrontFacts {
   virtual void complete_replica(const Revision& revision, const PodId& pod,
                                 nlohmann::json& replica) const = 0;
 
+  /// Sets "cores" and "cpu_use_millicores" of a place, which has its name: how many cores its
+  /// replicas may use, null when all, and what they use.
+  virtual void complete_place(nlohmann::json& place) const = 0;
+
   /// The cold_start event of the service's last start from nothing; null: none.
   [[nodiscard]] virtual nlohmann::json last_cold_start(const Revision& revision) const = 0;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "common/base/result.h"
+#include "common/time/time_point.h"
 
 #include "memory-pressure/core/node.h"
 #include <cstdint>
@@ -62,6 +63,9 @@ class CgroupTree {
 
   /// Memory charged to the group, in bytes.
   [[nodiscard]] std::optional<std::int64_t> memory_bytes(const std::string& replica) const;
+
+  /// Processor time that the group has had; absent: it has none, or its tree is v1.
+  [[nodiscard]] std::optional<Duration> cpu_time(const std::string& replica) const;
 
   /// How many processes of the group the kernel has killed at its memory limit.
   [[nodiscard]] std::int64_t oom_kills(const std::string& replica) const;

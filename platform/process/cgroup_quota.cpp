@@ -1,4 +1,5 @@
-// CPU bandwidth of a replica that runs already: read, written, taken back.
+// CPU of a replica that runs already: what it has had, and its bandwidth: read, written, taken
+// back.
 
 #include "common/base/errno_text.h"
 
@@ -18,6 +19,7 @@ namespace sluice::local {
 namespace {
 
 constexpr std::size_t kFileBytesMax = 256;
+constexpr std::size_t kStatBytesMax = 4096;
 /// A process may fork while its group is moved; one that forks without end is throttled as far as
 /// it was caught.
 constexpr int kRoundsMax = 4;
@@ -52,6 +54,14 @@ std::optional<Problem> CgroupTree::adopt(const std::string& replica, pid_t group
     if (!found) break;
   }
   return std::nullopt;
+}
+
+// Of v1 the hierarchy that counts is another than the one that limits, or mounted with it.
+std::optional<Duration> CgroupTree::cpu_time(const std::string& replica) const {
+  if (kind_ != CgroupKind::v2) return std::nullopt;
+  const auto text = read_small_file(cpu_root_ / replica / "cpu.stat", kStatBytesMax);
+  const auto used = text ? node_agent::number_after(*text, "usage_usec") : std::nullopt;
+  return used ? std::optional<Duration>{std::chrono::microseconds{*used}} : std::nullopt;
 }
 
 std::optional<node_agent::CpuQuota> CgroupTree::cpu_quota(const std::string& replica) const {

@@ -84,6 +84,7 @@ void MemoryPressure::used(const std::string& replica) {
 
 void MemoryPressure::ended(const std::string& replica) {
   groups_.erase(replica);
+  if (cpu_) cpu_->forget(replica);
   trees_.erase(replica);
   if (rules_) rules_->controller().ended(replica);
 }
@@ -144,7 +145,8 @@ std::vector<ReplicaSeen> MemoryPressure::gather(TimePoint now) {
       const bool rests = before != subjects_.end() && replica.ready && !replica.busy &&
                          replica.sent == before->second.sent;
       const TimePoint busy_at = rests ? before->second.busy_at : now;
-      subjects[replica.id] = {tenant, replica.pid, busy_at, replica.sent};
+      subjects[replica.id] = {tenant, replica.pid, busy_at, replica.sent,
+                              replica.container_bytes.has_value()};
       seen.push_back(
           {.id = replica.id,
            .revision = tenant->name(),
@@ -184,7 +186,7 @@ void MemoryPressure::find_members(TimePoint now) {
   std::set<pid_t> leaders;
   bool strangers = false;
   for (const auto& [id, subject] : subjects_) {
-    if (groups_.contains(id)) continue;
+    if (groups_.contains(id) && (!cpu_ || counts_cpu_by_group(id))) continue;
     leaders.insert(subject.pid);
     strangers = strangers || !processes_.knows(subject.pid);
   }
@@ -192,6 +194,23 @@ void MemoryPressure::find_members(TimePoint now) {
   if (!strangers && members_found_ && now - *members_found_ < every) return;
   members_found_ = now;
   processes_.look(leaders);
+  if (cpu_) read_cpu(now);
+}
+
+// Members are looked for at each start too.
+void MemoryPressure::read_cpu(TimePoint now) {
+  if (cpu_read_ && now - *cpu_read_ < CpuUse::kStepLeast) return;
+  cpu_read_ = now;
+  for (const auto& [id, subject] : subjects_) {
+    if (subject.contained) continue;
+    const auto used =
+        counts_cpu_by_group(id) ? tree_of(id).cpu_time(id) : processes_.cpu_time(subject.pid);
+    if (used) cpu_->note(id, *used, now);
+  }
+}
+
+bool MemoryPressure::counts_cpu_by_group(const std::string& replica) const {
+  return groups_.contains(replica) && tree_of(replica).kind() == CgroupKind::v2;
 }
 
 const CgroupTree& MemoryPressure::tree_of(const std::string& replica) const {

@@ -4,9 +4,10 @@
 #include "common/loop/loop.h"
 
 #include "platform/process/cgroup.h"
-#include "platform/process/group_memory.h"
+#include "platform/process/cpu_use.h"
 #include "platform/process/machine_memory.h"
 #include "platform/process/memory_rules.h"
+#include "platform/process/process_groups.h"
 #include "platform/process/service_spec.h"
 #include <cstdint>
 #include <functional>
@@ -133,6 +134,14 @@ class MemoryPressure {
   /// Of the named replica, in bytes, if a look has just seen it.
   [[nodiscard]] std::optional<std::int64_t> bytes_of(const std::string& replica) const;
 
+  /// What replicas use of the CPU is measured from now on, of those in containers nothing.
+  void measure_cpu() { cpu_.emplace(); }
+
+  /// Of the named replica, in thousandths of a core; absent: it was not measured, or not yet.
+  [[nodiscard]] std::optional<std::int64_t> cpu_of(const std::string& replica) const {
+    return cpu_ ? cpu_->millicores(replica) : std::nullopt;
+  }
+
   /// The state of the rules, from a look that is not older than a second; null: nothing can be
   /// read.
   [[nodiscard]] const MemoryRules* rules();
@@ -148,11 +157,14 @@ class MemoryPressure {
     pid_t pid = -1;
     TimePoint busy_at;       ///< not ready, or with a request
     std::uint64_t sent = 0;  ///< as in TenantReplica
+    bool contained = false;  ///< its processes are not those of `pid`
   };
 
   [[nodiscard]] std::vector<node_agent::Action> observe();
   [[nodiscard]] std::vector<ReplicaSeen> gather(TimePoint now);
   void find_members(TimePoint now);
+  void read_cpu(TimePoint now);
+  [[nodiscard]] bool counts_cpu_by_group(const std::string& replica) const;
   void sample_if_stale();
   void tell_throttled();
   void carry_out(std::vector<node_agent::Action> actions);
@@ -176,8 +188,10 @@ class MemoryPressure {
   std::map<std::string, Subject> subjects_;                // by replica id, as last seen
   std::map<std::string, const CgroupTree*> trees_;         // of replicas that are grouped()
   std::map<std::string, node_agent::MemoryGroup> groups_;  // of replicas that have one
-  GroupMemory processes_;
+  ProcessGroups processes_;
   std::optional<TimePoint> members_found_;
+  std::optional<CpuUse> cpu_;  // absent: it is not measured
+  std::optional<TimePoint> cpu_read_;
   std::map<std::string, std::string> told_;  // throttled replicas whose tenants know it, with why
   std::unique_ptr<Timer> timer_;
   MemoryCounts counts_;

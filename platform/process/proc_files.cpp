@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
@@ -84,8 +85,14 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   stat.parent = static_cast<pid_t>(number_at(rest, 1));
   stat.group = static_cast<pid_t>(number_at(rest, 2));
   stat.cpu_ticks = number_at(rest, 11) + number_at(rest, 12);
+  stat.waited_ticks = number_at(rest, 13) + number_at(rest, 14);
   stat.start_ticks = static_cast<std::uint64_t>(number_at(rest, 19));
   return stat;
+}
+
+Duration processor_time(std::int64_t ticks) {
+  static const std::int64_t kTicksPerSecond = ::sysconf(_SC_CLK_TCK);
+  return Duration{std::chrono::seconds{1}} * ticks / kTicksPerSecond;
 }
 
 // Each thread has children of its own.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/time/time_point.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -27,10 +29,14 @@ struct ProcessStat {
   pid_t group = -1;
   std::uint64_t start_ticks = 0;  ///< since boot
   std::int64_t cpu_ticks = 0;     ///< of processor time that it has used
+  std::int64_t waited_ticks = 0;  ///< of its children that have ended, once it has waited for them
   bool zombie = false;
 };
 
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
+
+/// The length of so many ticks of processor time.
+[[nodiscard]] Duration processor_time(std::int64_t ticks);
 
 /// The children of a process, of all of its threads. Where the kernel lists none, all processes of
 /// the machine are looked at.

@@ -319,6 +319,7 @@ void ProcessRevision::on_ready(Replica& replica) {
   if (!instance.lives()) return;
   const TimePoint now = means_.loop.now();
   instance.ready_at = now;
+  starts_.note(now - instance.begun);
   instance.settled.reset();
   backoff_.became_ready(now);
   taken_ports_ = 0;

@@ -17,6 +17,7 @@
 #include "platform/process/service_log.h"
 #include "platform/process/service_spec.h"
 #include "platform/process/start_pace.h"
+#include "platform/process/start_times.h"
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -234,6 +235,16 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   [[nodiscard]] bool failing() const { return backoff_.failing(); }
 
+  /// CPU that its replicas use, in thousandths of a core; absent: one of those that are ready has
+  /// not been measured, or none is ready.
+  [[nodiscard]] std::optional<std::int64_t> cpu_used() const;
+
+  /// The same of those in the place that have been measured.
+  [[nodiscard]] std::int64_t cpu_used_in(const std::string& place) const;
+
+  /// How long a replica of it takes until it is ready; absent: none has become ready.
+  [[nodiscard]] std::optional<Duration> usual_start() const { return starts_.usual(); }
+
   /// When the first of its replicas that are ready reached each step, and when the start from
   /// nothing that it belongs to was ordered; null when none is ready.
   struct FirstStart {
@@ -266,6 +277,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
     std::int32_t number = 0;
     std::string place{};     // its group; empty: there is one place only
     std::int64_t start = 0;  // counted over all replicas of the service
+    TimePoint begun{};
     std::optional<TimePoint> ready_at;
     std::unique_ptr<Timer> drain_timer;
     Duration drain_limit{0};         // once it leaves
@@ -325,6 +337,7 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   ServiceLog& log_;
   Facts facts_;
   StartBackoff backoff_;
+  StartTimes starts_;
   std::vector<std::unique_ptr<Instance>> instances_;
   // Of those that are gone since the last report: another one of that name would be taken for it.
   std::vector<std::int32_t> gone_numbers_;

@@ -1,5 +1,5 @@
 // A revision of processes under the memory rules: what it is granted, which of its replicas are
-// held back, and which have to go.
+// held back, which have to go, and what they use.
 
 #include "autoscaler/placement/core/words.h"
 
@@ -137,6 +137,25 @@ void ProcessRevision::explain(bool by_gate, bool for_good, placement::Missing& m
 std::optional<std::string> ProcessRevision::throttled(const PodId& pod) const {
   const Instance* const found = find(pod.name);
   return found == nullptr ? std::nullopt : found->throttled;
+}
+
+std::optional<std::int64_t> ProcessRevision::cpu_used() const {
+  std::optional<std::int64_t> all;
+  for (const auto& instance : instances_) {
+    if (!instance->lives() || !instance->ready_at) continue;
+    const auto one = means_.memory.cpu_of(instance->replica->id());
+    if (!one) return std::nullopt;
+    all = all.value_or(0) + *one;
+  }
+  return all;
+}
+
+std::int64_t ProcessRevision::cpu_used_in(const std::string& place) const {
+  std::int64_t all = 0;
+  for (const auto& instance : instances_) {
+    if (instance->place == place) all += means_.memory.cpu_of(instance->replica->id()).value_or(0);
+  }
+  return all;
 }
 
 void ProcessRevision::on_room() {

@@ -112,6 +112,7 @@ bool ProcessRevision::start_one() {
   instance->number = number;
   instance->place = next_place();
   instance->start = log_.begin_start();
+  instance->begun = means_.loop.now();
   instance->replica = std::move(*made);
   Replica& replica = *instance->replica;
   instances_.push_back(std::move(instance));

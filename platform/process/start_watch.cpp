@@ -1,6 +1,6 @@
 #include "platform/process/start_watch.h"
 
-#include <unistd.h>
+#include "platform/process/proc_files.h"
 #include <utility>
 
 namespace sluice::local {
@@ -42,11 +42,8 @@ void StartWatch::see() {
   sight_.begun = listening.begun;
   sight_.listens = std::move(listening.ports);
   sight_.reachable = listening.reachable;
-  static const auto kTicksPerSecond = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  const std::chrono::duration<double> used{static_cast<double>(listening.cpu_ticks) /
-                                           kTicksPerSecond};
   const bool before = settling_.settled();
-  settling_.note(waits_for().kind, std::chrono::duration_cast<Duration>(used), loop_.now());
+  settling_.note(waits_for().kind, processor_time(listening.cpu_ticks), loop_.now());
   if (!before && settling_.settled()) on_settled_(waits_for());
 }
 

@@ -25,7 +25,27 @@ spec:
     metadata: {{annotations: {annotations}}}
     spec:
       containers:
-        - command: ["python3", "{program}"]
+        - command: {command}
+          env: [{{name: APP, value: "{app}"}}]
+'''
+
+
+# Three ways to rank what runs.
+MEASURED = '''minimum-age: 0s
+policies:
+  - {name: idle, triggers: [full], algorithms: [{name: cpu-utilization}]}
+  - {name: spread, triggers: [drain], algorithms: [{name: dispersion}]}
+  - {name: quick, triggers: [home], algorithms: [{name: restart-cost}]}
+'''
+# Keeps a core busy, and takes a second to start.
+BUSY = '''
+import os, runpy, threading
+threading.Event().wait(1)
+def burn():
+    while True:
+        pass
+threading.Thread(target=burn, daemon=True).start()
+runpy.run_path(os.environ['APP'], run_name='__main__')
 '''
 
 
@@ -42,10 +62,10 @@ class Policies(EngineCase):
         os.replace(fresh, path)
         return str(path)
 
-    def document(self, name, **keys):
+    def document(self, name, command=('python3', APP), **keys):
         scale = {f'autoscaling.knative.dev/{key}-scale': '1' for key in ('min', 'max', 'initial')}
         wishes = {f'placement.sluice.dev/{key}': value for key, value in keys.items()}
-        return self.write(f'{name}.yaml', DOCUMENT.format(name=name, program=APP,
+        return self.write(f'{name}.yaml', DOCUMENT.format(name=name, command=json.dumps(command), app=APP,
                                                           annotations=json.dumps({**scale, **wishes})))
 
     def full(self, direction):
@@ -139,6 +159,65 @@ class Policies(EngineCase):
         self.assertEqual(fetch(engine.http, '/_sluice/api/v1/moves', host='localhost').json()['items'], [])
         through_the_door = fetch(engine.http, '/_sluice/api/v1/placement/check', host='localhost', method='POST')
         self.assertEqual(through_the_door.status, 403)
+
+    def measured(self, file):
+        """{policy: {service in fast: value}}, with their orders, once the CPU of each is known."""
+        found = {}
+
+        def known():
+            for policy in json.loads(self.check(file, '-o', 'json').stdout)['policies']:
+                fast = next(place for place in policy['places'] if place['place'] == 'fast')
+                found[policy['name']] = {each['service']: each['values'][0]['value'] for each in fast['services']}
+            return len(found['idle']) == 3 and None not in found['idle'].values()
+
+        wait_until(known, 30, f'measures in {found}')
+        return found
+
+    def test_services_are_ranked_by_what_was_measured_of_them(self):
+        busy = self.document('busy', command=['python3', self.write('busy.py', BUSY)])
+        files = [part for path in (busy, self.document('calm', application='shop'),
+                                   self.document('lone'),
+                                   self.document('other', application='shop', pin='slow')) for part in ('-f', path)]
+        groups = GROUPS.replace('replicas: 2', 'replicas: 3, cpus: "0"')
+        engine = self.up('--config', self.configured(groups), *files)
+        for name in ('busy', 'calm', 'lone', 'other'):
+            engine.wait_status(lambda status: status['ready'] == 1, service=name)
+        found = self.measured(self.write('policies.yaml', MEASURED))
+
+        idle, spread, quick = found['idle'], found['spread'], found['quick']
+        self.assertEqual(list(idle)[2], 'busy', idle)
+        self.assertGreater(idle['busy'], max(idle['calm'], idle['lone']))
+        # calm is of the application that is in both of two places.
+        self.assertEqual(list(spread)[0], 'calm', spread)
+        self.assertEqual(spread, {'calm': 1.0, 'busy': 0.0, 'lone': 0.0})
+        self.assertEqual(list(quick)[2], 'busy', quick)
+        self.assertGreaterEqual(quick['busy'], 1.0)
+        self.assertGreater(min(quick.values()), 0)
+
+        # What the cores of fast are used for, and where replicas are.
+        fast = next(line for line in self.home.run('places').stdout.splitlines() if line.startswith('fast'))
+        self.assertRegex(fast, r'^fast +0 +ready +3 of 3 +\d\.\d of 1 ')
+        (place, _) = json.loads(self.home.run('places', '-o', 'json').stdout)
+        self.assertEqual(place['cores'], 1)
+        self.assertGreater(place['cpu_use_millicores'], 0)
+        wide = self.home.run('get', '-o', 'wide').stdout.splitlines()
+        self.assertIn('PLACES', wide[0])
+        self.assertIn('  slow 1  ', next(line for line in wide if line.startswith('other')))
+
+    def test_a_service_is_not_moved_for_another_of_its_application(self):
+        files = [part for name in ('pay', 'shop') for part in ('-f', self.document(name, application='web'))]
+        engine = self.up('--config', self.configured(GROUPS + rules('low-first')), *files)
+        for name in ('pay', 'shop'):
+            engine.wait_status(lambda status: status['ready'] == 1, service=name)
+        applied = self.home.run('apply', '-f', self.document('auth', application='web', pin='fast'))
+        self.assertEqual(applied.returncode, 0, applied.stderr)
+        engine.wait_status(lambda status: 'fast is full' in status['why'], service='auth')
+        # Of another application: it moves what auth may not.
+        applied = self.home.run('apply', '-f', self.document('other', application='ads', pin='fast'))
+        self.assertEqual(applied.returncode, 0, applied.stderr)
+        engine.wait_event('move', over=True)
+        engine.wait_status(lambda status: status['ready'] == 1, service='other')
+        self.assertEqual(engine.status('auth')['ready'], 0)
 
     def test_check_without_an_engine_judges_the_file(self):
         self.assertIn('is right: 1 policy; no engine runs', self.check(self.configured(rules('low-first'))).stdout)

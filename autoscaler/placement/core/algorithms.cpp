@@ -20,11 +20,13 @@ Ppm wholes(std::int64_t amount) {
   return amount >= kWhole ? kRateMax : bounded_rate(amount * kWhole);
 }
 
+// A replica without a request for CPU counts as one core.
+std::int64_t millicores(std::int64_t requested, std::int64_t replicas) {
+  return std::max<std::int64_t>(1, requested > 0 ? requested : replicas * kThousand);
+}
+
 std::optional<Ppm> cpu_utilization(ParameterValues values) {
-  const std::int64_t used = values[0];
-  const std::int64_t requested = values[1];
-  if (requested <= 0) return std::nullopt;
-  return share_of(used, requested);
+  return share_of(values[0], millicores(values[1], values[2]));
 }
 
 // How far an application is spread already: moving more of it divides nothing that is together.
@@ -32,12 +34,10 @@ std::optional<Ppm> dispersion(ParameterValues values) {
   return share_of(values[0] - 1, std::max<std::int64_t>(1, values[1] - 1));
 }
 
-// Requests disturbed for each core that becomes free. A replica without a request for CPU counts as
-// one core.
+// Requests disturbed for each core that becomes free.
 std::optional<Ppm> in_flight(ParameterValues values) {
   const std::int64_t requests = std::min(values[0], kWhole);
-  const std::int64_t millicores = values[1] > 0 ? values[1] : values[2] * kThousand;
-  return bounded_rate(requests * kWhole * kThousand / std::max<std::int64_t>(1, millicores));
+  return bounded_rate(requests * kWhole * kThousand / millicores(values[1], values[2]));
 }
 
 // Of one request in a second one whole.
@@ -55,7 +55,8 @@ std::optional<Ppm> home_distance(ParameterValues values) {
   return wholes(values[0]);
 }
 
-constexpr std::array kCpuParameters{Parameter::cpu_used, Parameter::cpu_requested};
+constexpr std::array kCpuParameters{Parameter::cpu_used, Parameter::cpu_requested,
+                                    Parameter::replicas};
 constexpr std::array kDispersionParameters{Parameter::application_places, Parameter::places};
 constexpr std::array kInFlightParameters{Parameter::in_flight, Parameter::cpu_requested,
                                          Parameter::replicas};

@@ -81,7 +81,7 @@ Result<Mover::Begun, Problem> Mover::move(const RevisionId& revision, const std:
     parts_.placement.prefer(revision, *place);
     return Begun{.asleep = true};
   }
-  book_.clear();
+  begin_cycle();
   Begun begun;
   // Where its replicas are when the moves before have ended is seen then.
   if (moves_.pending(known->id)) {
@@ -207,6 +207,7 @@ placement::MoveSpec Mover::spec_of(const Revision& revision, PlaceId from, Place
   spec.from = ledger.place(from).name;
   spec.to = ledger.place(to).name;
   spec.cause = cause;
+  spec.usual_start = measured(revision).usual_start.value_or(Duration{0});
   // How much a stream moves is not measured here: every request gets what a stream would get.
   spec.drain.drain_max = std::max(spec.drain.drain_max, facts.timeout);
   spec.drain.request_max = spec.drain.drain_max;
@@ -240,8 +241,7 @@ std::optional<MoveId> Mover::add(const placement::PlannedMove& planned, MoveCaus
 // One look: what may begin begins, what runs makes a step, a place that is drained gives up more,
 // and room is made for who waits.
 void Mover::look() {
-  book_.clear();
-  parameters_.begin_cycle();
+  begin_cycle();
   // Each place of one machine is one node that is always seen.
   guard_.observe({.nodes = static_cast<std::int32_t>(parts_.placement.ledger().places().size())},
                  parts_.clock.now());
@@ -264,8 +264,7 @@ void Mover::on_shortage() {
 
 void Mover::tick() {
   if (is_one_place() || stopping_) return;
-  book_.clear();
-  parameters_.begin_cycle();
+  begin_cycle();
   come_home();
   for (const auto& [id, revision] : parts_.fleet.revisions()) {
     if (revision->missing() != nullptr) short_ = true;

@@ -2,6 +2,7 @@
 
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/placement/core/algorithms.h"
+#include "autoscaler/placement/core/applications.h"
 #include "autoscaler/placement/core/evacuation.h"
 #include "autoscaler/placement/core/explain.h"
 #include "autoscaler/placement/core/guard.h"
@@ -32,6 +33,12 @@ namespace sluice::autoscaler {
 /// its orders to the revision and the ledger (placement/core/move.h). Belongs to the loop.
 class Mover final : private placement::ServiceBook {
  public:
+  /// What the platform has measured of a revision.
+  struct Measured {
+    std::optional<std::int64_t> cpu{};      ///< thousandths of a core that all of its replicas use
+    std::optional<Duration> usual_start{};  ///< of a replica, until it is ready
+  };
+
   /// All outlive this.
   struct Parts {
     Loop& clock;
@@ -39,6 +46,7 @@ class Mover final : private placement::ServiceBook {
     placement::Placement& placement;
     std::function<void(const placement::MoveRecord&)> news;    ///< a move says something else
     std::function<void(const std::string& place)> place_news;  ///< it is drained, or no more
+    std::function<Measured(const RevisionId&)> measured{};     ///< null: nothing is measured
   };
 
   /// How far a place that a person drains has come.
@@ -139,6 +147,9 @@ class Mover final : private placement::ServiceBook {
   [[nodiscard]] std::optional<std::int64_t> measure(placement::Parameter parameter,
                                                     placement::ServiceId service) const override;
 
+  void begin_cycle();
+  [[nodiscard]] Measured measured(const Revision& revision) const;
+  [[nodiscard]] const placement::Applications& applications() const;
   [[nodiscard]] Result<placement::PlaceId, Problem> place_named(const std::string& name) const;
   [[nodiscard]] Revision* revision_of(placement::ServiceId service) const;
   [[nodiscard]] bool is_replaced(const Revision& revision) const;
@@ -188,6 +199,7 @@ class Mover final : private placement::ServiceBook {
   // Of one look: what was found stays where it is meanwhile.
   mutable std::map<placement::ServiceId, placement::ServiceFacts> book_;
   mutable std::map<placement::ServiceId, placement::PlaceOrder> orders_;
+  mutable std::optional<placement::Applications> applications_;  // absent: not asked for
   std::unique_ptr<Timer> timer_;
   bool armed_ = false;
   bool stopping_ = false;

@@ -19,6 +19,28 @@ constexpr double kThousandSeconds = 1000;
 
 }  // namespace
 
+// What was found and measured is of the past from here on.
+void Mover::begin_cycle() {
+  book_.clear();
+  applications_.reset();
+  parameters_.begin_cycle();
+}
+
+Mover::Measured Mover::measured(const Revision& revision) const {
+  return parts_.measured ? parts_.measured(revision.facts().id) : Measured{};
+}
+
+const placement::Applications& Mover::applications() const {
+  if (applications_) return *applications_;
+  applications_.emplace();
+  for (const auto& [id, revision] : parts_.fleet.revisions()) {
+    const auto known = parts_.placement.find(id);
+    if (!known) continue;
+    applications_->add(known->id, known->wish->application, parts_.placement.ledger());
+  }
+  return *applications_;
+}
+
 void Mover::come_home() {
   std::vector<ServiceId> services;
   for (const auto& [id, revision] : parts_.fleet.revisions()) {
@@ -103,7 +125,9 @@ const placement::ServiceFacts* Mover::find(ServiceId service) const {
                                 .order = &order,
                                 .need = placed->each,
                                 .max_per_node = placed->wish->max_per_node,
-                                .move_priority = placed->wish->move_priority};
+                                .move_priority = placed->wish->move_priority,
+                                .application = applications().of(service),
+                                .usual_start = measured(*revision).usual_start};
   facts.movable = placed->wish->movable.value_or(true) && placed->wish->pin.empty() &&
                   !revision->facts().one_at_a_time;
   facts.moving = moves_.find(service) != nullptr || revision->facts().retired ||
@@ -117,26 +141,23 @@ const placement::ServiceFacts* Mover::find(ServiceId service) const {
 
 std::optional<std::int64_t> Mover::measure(Parameter parameter, ServiceId service) const {
   const Revision* const revision = revision_of(service);
-  const auto placed = parts_.placement.find(service);
-  if (revision == nullptr || !placed) return std::nullopt;
-  const auto replicas = static_cast<std::int64_t>(revision->pods().size());
+  if (revision == nullptr) return std::nullopt;
   switch (parameter) {
-    case Parameter::replicas:
-      return replicas;
-    case Parameter::cpu_requested:
-      return placed->each.cpu * replicas;
-    case Parameter::places:
-      return static_cast<std::int64_t>(parts_.placement.ledger().places().size());
+    case Parameter::cpu_used:
+      return measured(*revision).cpu;
+    case Parameter::application_places:
+      return applications().places(service);
     case Parameter::in_flight:
       return revision->requests_now();
     case Parameter::request_rate:
       if (!revision->scraped()) return std::nullopt;
       return static_cast<std::int64_t>(revision->scraped()->request_count * kThousandSeconds);
-    case Parameter::cpu_used:
-    case Parameter::application_places:
+    case Parameter::cpu_requested:
+    case Parameter::replicas:
+    case Parameter::places:
     case Parameter::start_time:
     case Parameter::home_distance:
-      return std::nullopt;
+      break;  // Parameters has them from find() and the ledger
   }
   return std::nullopt;
 }

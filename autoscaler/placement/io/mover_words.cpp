@@ -18,8 +18,7 @@ placement::LikedPlace Mover::why_elsewhere(const RevisionId& revision, const std
   const auto in = parts_.placement.ledger().find_place(place);
   const auto tier = known && in ? known->order->tier_of(*in) : std::nullopt;
   if (!tier || *tier == 0) return {};
-  book_.clear();
-  parameters_.begin_cycle();
+  begin_cycle();
   const TimePoint now = parts_.clock.now();
   const placement::PlaceOrder above = known->order->above(*tier);
   placement::Demand demand{.service = known->id,
@@ -66,8 +65,7 @@ std::optional<Mover::Waits> Mover::why_it_waits(const RevisionId& revision) {
 
 void Mover::look_for_room(const Revision& revision, const placement::Placement::Service& known,
                           Waits& waits) {
-  book_.clear();
-  parameters_.begin_cycle();
+  begin_cycle();
   const TimePoint now = parts_.clock.now();
   const placement::Ledger& ledger = parts_.placement.ledger();
   const auto outcome = outcome_for(revision, known);

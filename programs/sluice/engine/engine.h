@@ -259,6 +259,7 @@ class Engine final : public autoscaler::MachineApi,
   void end_session(std::uint64_t id);
   void on_second();
   void on_signal();
+  [[nodiscard]] autoscaler::Mover::Measured measured(const RevisionId& id) const;
   void publish_move(const placement::MoveRecord& record);
   void publish_place(const std::string& name);
   void publish_text(const char* type, const std::string& message, const std::string& fix);

@@ -27,6 +27,12 @@ void Engine::on_served(activator::RevisionHandle handle, const activator::Served
   mover_.served(front_.id_of(handle), served.pod->name, failed, cut);
 }
 
+autoscaler::Mover::Measured Engine::measured(const RevisionId& id) const {
+  const ProcessRevision* const revision = platform_.revision(id);
+  if (revision == nullptr) return {};
+  return {.cpu = revision->cpu_used(), .usual_start = revision->usual_start()};
+}
+
 // Of the settings only these may change while the engine runs.
 void Engine::reload_settings(bool always) {
   if (closing_) return;

@@ -65,6 +65,7 @@ FrontFigures::Parts Engine::figures() {
           .book = book_,
           .platform = platform_,
           .memory = memory_,
+          .groups = setup_.settings.groups,
           .history = *history_,
           .events = events_,
           .version =
@@ -111,6 +112,7 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
 void Engine::open_groups() {
   const std::vector<MachineGroup>& groups = setup_.settings.groups;
   if (groups.empty()) return;
+  memory_.measure_cpu();
   for (const Problem& problem : place_groups_.make(groups))
     publish_text("warning", problem.what, problem.fix);
   static_cast<void>(memory_.rules());  // which takes a look

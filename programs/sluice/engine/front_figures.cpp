@@ -144,6 +144,18 @@ void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
   replica["memory_bytes"] = seen ? *seen : is_looked_at ? 0 : found->memory_bytes();
 }
 
+void FrontFigures::complete_place(json& place) const {
+  const std::string name = place.at("name");
+  const MachineGroup* const group = group_named(parts_.groups, name);
+  if (group == nullptr) return;
+  std::int64_t used = 0;
+  for (const auto& [service, each] : parts_.platform.services()) {
+    each->each([&](const ProcessRevision& revision) { used += revision.cpu_used_in(name); });
+  }
+  place["cores"] = group->cpus.empty() ? json{} : json(group->cpus.size());
+  place["cpu_use_millicores"] = used;
+}
+
 json FrontFigures::callers(const Revision& revision) const {
   json list = json::array();
   const Service* const service = find(revision.facts().service);

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::local {
 
@@ -32,6 +33,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
     const activator::RevisionBook& book;
     const ProcessPlatform& platform;
     MemoryPressure& memory;
+    const std::vector<MachineGroup>& groups;
     autoscaler::History& history;
     api::EventRing& events;
     std::function<void(nlohmann::json&)> version;             ///< adds what is known of the process
@@ -62,6 +64,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
   void complete(const autoscaler::Revision& revision, nlohmann::json& status) const override;
   void complete_replica(const autoscaler::Revision& revision, const PodId& pod,
                         nlohmann::json& replica) const override;
+  void complete_place(nlohmann::json& place) const override;
   [[nodiscard]] nlohmann::json last_cold_start(const autoscaler::Revision& revision) const override;
   [[nodiscard]] nlohmann::json callers(const autoscaler::Revision& revision) const override;
   void complete_explanation(const autoscaler::Revision& revision,

@@ -47,6 +47,16 @@ std::string used_of(const json& place, const char* amount, bool shown_unbounded,
   return text(used) + " of " + text(*capacity);
 }
 
+// What is claimed of the CPU that the place has; where it has cores alone, what is used of those.
+std::string cpu_text(const json& place) {
+  const auto cores = reading::number(place, "cores");
+  if (!cores || reading::number(amounts_of(place, "capacity"), "cpu_millicores")) {
+    return used_of(place, "cpu_millicores", false, cores_text);
+  }
+  const double used = reading::number(place, "cpu_use_millicores").value_or(0);
+  return fmt::format("{:.1f} of {:g}", used / kMillicores, *cores);
+}
+
 // Of what bounds a replica there.
 std::string hole_text(const json& place) {
   const json& hole = amounts_of(place, "largest_hole");
@@ -91,9 +101,8 @@ std::string places_text(const json& places) {
                     text_field(place, "state"),
                     used_of(place, "replicas", true,
                             [](double count) { return fmt::format("{:.0f}", count); }),
-                    used_of(place, "cpu_millicores", false, cores_text),
-                    used_of(place, "memory_bytes", false, memory_text), hole_text(place),
-                    services_text(place)});
+                    cpu_text(place), used_of(place, "memory_bytes", false, memory_text),
+                    hole_text(place), services_text(place)});
   }
   return table_text(rows);
 }

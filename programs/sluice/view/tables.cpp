@@ -9,6 +9,7 @@
 #include "platform/process/time_text.h"
 #include "programs/sluice/view/fields.h"
 #include "programs/sluice/view/not_ready.h"
+#include "programs/sluice/view/places_text.h"
 #include <algorithm>
 #include <array>
 
@@ -189,6 +190,9 @@ std::string get_text(const json& services, bool wide) {
     return integer_field(service, "percent", 100) < 100;
   });
   if (divided) head.emplace_back("TRAFFIC");
+  const bool placed = wide && std::any_of(services.begin(), services.end(),
+                                          [](const json& each) { return each.contains("places"); });
+  if (placed) head.emplace_back("PLACES");
   if (wide) {
     head.insert(head.end(), {"STARTING", "DRAINING", "RESTARTS", "CONC stable/panic", "TARGET",
                              "RPS", "QUEUE", "p50/p99 ms", "LAST COLD", "WHY"});
@@ -201,6 +205,7 @@ std::string get_text(const json& services, bool wide) {
     Row row = {text_field(service, "name"), text_field(service, "url"), ready_of_wanted(service),
                state_text(service), text_field(service, "revision")};
     if (divided) row.push_back(percent_text(integer_field(service, "percent", 100)));
+    if (placed) row.push_back(service.contains("places") ? shares_text(service) : "-");
     if (wide) {
       row.insert(row.end(),
                  {std::to_string(integer_field(service, "starting")),

@@ -4,16 +4,18 @@
 #include "platform/process/memory_pressure.h"
 
 #include "common/loop/asio_loop.h"
+#include "tests/support/manual_loop.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "platform/process/group_memory.h"
 #include "platform/process/listeners.h"
+#include "platform/process/process_groups.h"
 #include <array>
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -240,7 +242,7 @@ TEST_F(MemoryPressureTest, AMissingSourceIsNamed) {
   }
 }
 
-TEST(GroupMemory, SumsTheProcessesThatDescendFromTheLeader) {
+TEST(ProcessGroups, SumsTheProcessesThatDescendFromTheLeader) {
   std::array<int, 2> up{};
   ASSERT_EQ(::pipe(up.data()), 0);
   const pid_t leader = ::fork();
@@ -252,7 +254,7 @@ TEST(GroupMemory, SumsTheProcessesThatDescendFromTheLeader) {
   }
   char said = 0;
   for (int i = 0; i < 2; ++i) ASSERT_EQ(::read(up[0], &said, 1), 1);
-  GroupMemory memory;
+  ProcessGroups memory;
   bool same = false;
   for (int turn = 0; turn < 10'000 && !same; ++turn) {  // they may still touch a page on their way
     memory.look({leader});
@@ -266,6 +268,55 @@ TEST(GroupMemory, SumsTheProcessesThatDescendFromTheLeader) {
   ::kill(-leader, SIGKILL);
   ::waitpid(leader, nullptr, 0);
   for (const int end : up) ::close(end);
+}
+
+TEST(ProcessGroups, CountTheProcessorTimeOfChildrenThatHaveEnded) {
+  ProcessGroups groups;
+  groups.look({::getpid()});
+  const auto before = groups.cpu_time(::getpid());
+  ASSERT_TRUE(before);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    while (std::clock() < CLOCKS_PER_SEC / 5) continue;
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+
+  EXPECT_GE(*groups.cpu_time(::getpid()) - *before, 100ms);
+  EXPECT_FALSE(groups.cpu_time(child));
+}
+
+TEST_F(MemoryPressureTest, MeasuresTheCpuOfReplicasByTheirGroupsOnceItIsAsked) {
+  const auto used = [this](int milliseconds) {
+    for (const char* id : {"app-00001-1", "app-00001-2"}) {
+      write(tree_ / id / "cpu.stat", "usage_usec " + std::to_string(milliseconds) + "000\n");
+    }
+  };
+  ManualTime time;
+  ManualLoop loop{time};
+  MemoryPressure pressure{loop, log_, cgroups_};
+  ASSERT_FALSE(pressure.open(source(), [](const std::string&, const std::string&) {}));
+  pressure.enter(tenant_);
+  pressure.grouped("app-00001-1", cgroups_);
+  const auto two_readings = [&](int first, int second) {
+    used(first);
+    pressure.look();
+    used(second);
+    time.run_for(2s);
+  };
+  two_readings(1000, 1500);
+  EXPECT_EQ(pressure.cpu_of("app-00001-1"), std::nullopt);
+
+  pressure.measure_cpu();
+  time.run_for(2s);
+  two_readings(1500, 2000);
+  EXPECT_EQ(pressure.cpu_of("app-00001-1"), 250);
+  // By its processes, which are those of this test.
+  EXPECT_NE(pressure.cpu_of("app-00001-2"), std::nullopt);
+
+  pressure.ended("app-00001-1");
+  EXPECT_EQ(pressure.cpu_of("app-00001-1"), std::nullopt);
+  pressure.leave(tenant_);
 }
 
 TEST(MachineMemory, TakesTheTighterOfTheMachineAndTheParentGroups) {

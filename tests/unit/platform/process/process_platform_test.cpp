@@ -36,6 +36,19 @@ TEST_F(ProcessPlatformTest, AReadyReplicaIsReportedInItsOwnTurnWithItsAddresses)
   EXPECT_TRUE(pod.proven);
 }
 
+TEST_F(ProcessPlatformTest, TheUsualStartIsThatOfTheReplicasThatBecameReady) {
+  put(spec());
+  order("app-00001", 2);
+  const ProcessRevision& revision = *platform_.revision({"default", "app-00001"});
+  EXPECT_EQ(revision.usual_start(), std::nullopt);
+  time_.run_for(3s);
+  replica("app-00001-1").becomes_ready();
+  EXPECT_EQ(revision.usual_start(), 3s);
+  replica("app-00001-2").fails();
+  turn();
+  EXPECT_EQ(revision.usual_start(), 3s);
+}
+
 TEST_F(ProcessPlatformTest, TheSameOrderTwiceStartsNothingTwice) {
   put(spec());
   order("app-00001", 1);

@@ -1,9 +1,12 @@
 #include "autoscaler/placement/core/policy.h"
 
+#include "autoscaler/placement/core/algorithms.h"
 #include "tests/unit/autoscaler/placement/core/scene.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +40,18 @@ std::string problems(const MigrationPolicy& policy) {
   std::string text;
   for (const WrongPolicy& wrong : check(policy)) text += wrong.problem.text() + "\n";
   return text;
+}
+
+TEST(CpuUtilization, OfAReplicaWithoutARequestForCpuIsAShareOfOneCore) {
+  const Algorithm& algorithm = *find_algorithm("cpu-utilization");
+  const auto rate = [&algorithm](std::int64_t used, std::int64_t requested, std::int64_t replicas) {
+    const std::array values{used, requested, replicas};
+    return algorithm.rate(values);
+  };
+
+  EXPECT_EQ(rate(500, 2000, 2), 250'000);
+  EXPECT_EQ(rate(500, 0, 2), 250'000);
+  EXPECT_EQ(rate(500, 0, 1), 500'000);
 }
 
 TEST_F(Policies, OrderGoesByTheFirstAlgorithmAndOfEqualsByTheNext) {

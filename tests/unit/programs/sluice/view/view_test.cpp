@@ -10,6 +10,7 @@
 #include "programs/sluice/view/live_view.h"
 #include "programs/sluice/view/log_text.h"
 #include "programs/sluice/view/not_ready.h"
+#include "programs/sluice/view/places_text.h"
 #include "programs/sluice/view/tables.h"
 #include <cstdlib>
 
@@ -465,6 +466,39 @@ TEST(Services, HaveTheirShareOfTheRequestsWhereTheyAreDivided) {
             "app        http://app.localhost  1/1         awake  app-00002  100 %\n"
             "app-00001  http://app.localhost  1/1         awake  app-00001  -\n");
   EXPECT_TRUE(get_text(json::array({latest}), true).ends_with("  -\n"));
+}
+
+TEST(Services, AreShownWithTheirPlacesWhereThereAreSeveral) {
+  json shop = {
+      {"name", "shop"},
+      {"places", {{{"name", "fast"}, {"replicas", 3}}, {{"name", "slow"}, {"replicas", 2}}}}};
+  const json pay = {{"name", "pay"}};
+
+  EXPECT_EQ(get_text(json::array({shop}), false).find("PLACES"), std::string::npos);
+  EXPECT_EQ(get_text(json::array({pay}), true).find("PLACES"), std::string::npos);
+  const std::string text = get_text(json::array({shop, pay}), true);
+  EXPECT_NE(text.find("  PLACES          STARTING"), std::string::npos) << text;
+  EXPECT_NE(text.find("  fast 3, slow 2  0"), std::string::npos) << text;
+  EXPECT_NE(text.find("  -               0"), std::string::npos) << text;
+}
+
+TEST(Places, CpuIsWhatIsClaimedOfACapacityElseWhatIsUsedOfTheCores) {
+  const auto row = [](json place) {
+    place["name"] = "fast";
+    return places_text(json::array({std::move(place)}));
+  };
+  const json claimed = {{"cpu_millicores", 250}};
+  const json none = {{"cpu_millicores", nullptr}};
+  const json two = {{"cpu_millicores", 2000}};
+
+  EXPECT_NE(row({{"used", claimed}, {"capacity", none}, {"cores", 1}, {"cpu_use_millicores", 812}})
+                .find("  0.8 of 1  "),
+            std::string::npos);
+  EXPECT_NE(row({{"used", claimed}, {"capacity", two}, {"cores", 1}, {"cpu_use_millicores", 812}})
+                .find("  0.25 of 2  "),
+            std::string::npos);
+  EXPECT_EQ(row({{"used", claimed}, {"capacity", none}, {"cores", nullptr}}).find(" of "),
+            std::string::npos);
 }
 
 TEST(Revisions, EachIsALineWithItsShareTagsAndAge) {

@@ -1,4 +1,4 @@
-#include "platform/process/group_memory.h"
+#include "platform/process/process_groups.h"
 
 #include "platform/process/proc_files.h"
 #include <unistd.h>
@@ -10,7 +10,7 @@ constexpr std::size_t kMembersMax = 4096;  // of one group
 
 }  // namespace
 
-void GroupMemory::look(const std::set<pid_t>& leaders) {
+void ProcessGroups::look(const std::set<pid_t>& leaders) {
   members_.clear();
   if (leaders.empty()) return;
   if (!lists_children()) {
@@ -29,7 +29,7 @@ void GroupMemory::look(const std::set<pid_t>& leaders) {
   }
 }
 
-void GroupMemory::descend(pid_t process, pid_t leader) {
+void ProcessGroups::descend(pid_t process, pid_t leader) {
   std::vector<pid_t>& members = members_[leader];
   std::size_t next = members.size();
   members.push_back(process);
@@ -39,12 +39,23 @@ void GroupMemory::descend(pid_t process, pid_t leader) {
   }
 }
 
-std::optional<std::int64_t> GroupMemory::bytes(pid_t leader) const {
+std::optional<std::int64_t> ProcessGroups::bytes(pid_t leader) const {
   const auto found = members_.find(leader);
   if (found == members_.end()) return std::nullopt;
   std::int64_t sum = 0;
   for (const pid_t process : found->second) sum += resident_bytes(process);
   return sum;
+}
+
+std::optional<Duration> ProcessGroups::cpu_time(pid_t leader) const {
+  const auto found = members_.find(leader);
+  if (found == members_.end()) return std::nullopt;
+  std::int64_t ticks = 0;
+  for (const pid_t process : found->second) {
+    const auto stat = process_stat(process);
+    if (stat) ticks += stat->cpu_ticks + stat->waited_ticks;
+  }
+  return processor_time(ticks);
 }
 
 }  // namespace sluice::local
