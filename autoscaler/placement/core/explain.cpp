@@ -137,7 +137,7 @@ std::string plan_words(const Ledger& ledger, const ServiceBook& book, const Plan
     case NoPlan::too_big:
       return "no move helps: it is too big for every node";
     case NoPlan::no_movable:
-      return "no service there may be moved";
+      return "no other service there may be moved";
     case NoPlan::too_young:
       return "moving " + services(*outcome.later) +
              " would make room: " + age_words(book, *outcome.later, limits, now);

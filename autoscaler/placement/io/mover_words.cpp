@@ -55,8 +55,13 @@ std::optional<Mover::Waits> Mover::why_it_waits(const RevisionId& revision) {
   if (!placement::moves_may_help(missing->reason)) return waits;
   const placement::Ledger& ledger = parts_.placement.ledger();
   if (!is_one_place()) look_for_room(*found->second, *known, waits);
-  // There is room, and `max-replicas` bounds all places together.
-  if (missing->reason == placement::Reason::slots && waits.next.places.empty()) {
+  const bool has_room = placement::choose(ledger, {.service = known->id,
+                                                   .need = known->each,
+                                                   .order = known->order,
+                                                   .max_per_node = known->wish->max_per_node})
+                            .node.has_value();
+  // Then `max-replicas` is reached, by what runs in any place.
+  if (is_one_place() || has_room) {
     const auto all = ledger.places();
     waits.next.places.assign(all.begin(), all.end());
   }

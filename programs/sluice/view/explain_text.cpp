@@ -201,7 +201,8 @@ std::string explain_text(const json& explained) {
   const std::string name = text_field(explained, "service");
   if (parse_rfc3339(text_field(explained, "time")) == TimePoint{}) {
     return name + "  nothing was decided yet, revision " + text_field(explained, "revision") +
-           ": " + text_field(explained, "why") + "\n" + not_ready_rows(explained);
+           ": " + text_field(explained, "why") + "\n" + placed_rows(explained) +
+           not_ready_rows(explained) + next_row(explained, inputs);
   }
   const std::int64_t wanted = integer_field(explained, "bounded");
   std::string head =

@@ -133,7 +133,7 @@ TEST(Explain, WithoutAnythingThatEndsByItselfOnlyAReplicaThatEndsChangesTheAnswe
   scene.facts("pay").movable = false;
 
   const LikedPlace found = liked_place(scene, "shop", "slow");
-  EXPECT_EQ(found.why, "fast has 1 of its 1 replica; no service there may be moved");
+  EXPECT_EQ(found.why, "fast has 1 of its 1 replica; no other service there may be moved");
   EXPECT_EQ(found.next.at, std::nullopt);
   EXPECT_EQ(found.next.places, std::vector{scene.place_id("fast")});
 }

@@ -110,6 +110,10 @@ TEST(Explain, NamesTheMovesThatMakeRoomAndWhenItIsAskedAgain) {
   EXPECT_NE(one.find("\n  next           asked again when a replica of fast or mid ends\n"),
             std::string::npos)
       << one;
+  waiting["time"] = "1970-01-01T00:00:00Z";  // nothing was decided yet
+  const std::string early = explain_text(waiting);
+  EXPECT_NE(early.find("  waits          room is being made"), std::string::npos) << early;
+  EXPECT_NE(early.find("  next           asked again"), std::string::npos) << early;
 }
 
 TEST(Explain, HasTheReadyReplicasOfNowAndDividesByOneAtLeast) {
