@@ -103,6 +103,17 @@ std::int64_t Fleet::cpu_used(std::size_t cluster) const {
   return ledger_.totals(places_[cluster]).used.cpu;
 }
 
+std::vector<std::int64_t> Fleet::clusters_used() const {
+  std::vector<std::int64_t> used;
+  ApplicationId before{};
+  for (std::uint32_t at = 0; at < facts_.size(); ++at) {
+    if (facts_[at].application == before) continue;
+    before = facts_[at].application;
+    used.push_back(places_of_application(ServiceId{at}));
+  }
+  return used;
+}
+
 void Fleet::describe(Digest& digest) const {
   for (std::size_t at = 0; at < facts_.size(); ++at) {
     const auto held = ledger_.holdings(ServiceId{static_cast<std::uint32_t>(at)});
@@ -163,7 +174,8 @@ bool Fleet::make_room(Trial& trial, ServiceId service) {
 
 bool Fleet::plan(Trial& trial, ServiceId service) {
   placement::Planner planner{ledger_, *this, parameters_};
-  const PlanOutcome outcome = planner.plan({.demand = demand(service)}, policy_, limits_, kNow);
+  const PlanOutcome outcome =
+      planner.plan({.demand = demand(service)}, kind_.policy, limits_, kNow);
   if (!outcome.plan) return false;
   for (const placement::PlannedMove& move : outcome.plan->moves) {
     trial.give_back(move.from_nodes.front(), move.service, move.need);

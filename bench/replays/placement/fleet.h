@@ -31,6 +31,7 @@ struct FleetKind {
   std::int64_t cpu = 6600;  ///< millicores of each worker; its memory is in proportion
   bool preference = true;   ///< A and B are liked more than C
   Mover mover = Mover::none;
+  placement::MigrationPolicy policy = placement::default_policy();  ///< of Mover::ours
 };
 
 /// The three clusters of the replays with one worker each, filled through the product's own ledger,
@@ -49,6 +50,9 @@ class Fleet final : public placement::ServiceBook {
 
   /// Services moved so far for applications that are in.
   [[nodiscard]] std::int64_t moves() const { return moves_; }
+
+  /// Clusters that each application uses, in the order they came; 0: it is out.
+  [[nodiscard]] std::vector<std::int64_t> clusters_used() const;
 
   /// CPU in use of a cluster, by its number.
   [[nodiscard]] std::int64_t cpu_used(std::size_t cluster) const;
@@ -89,7 +93,6 @@ class Fleet final : public placement::ServiceBook {
   std::vector<placement::ServiceFacts> facts_;  // by service
   std::vector<std::int64_t> cpu_used_;          // by service, millicores
   placement::Parameters parameters_;
-  placement::MigrationPolicy policy_ = placement::default_policy();
   placement::PlanLimits limits_;
   std::uint32_t applications_ = 0;
   std::int64_t moves_ = 0;
