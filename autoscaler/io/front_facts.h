@@ -4,6 +4,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <vector>
+
 namespace sluice::autoscaler {
 
 class Revision;
@@ -21,6 +23,10 @@ class FrontFacts {
   /// Sets "pid", "port" and "memory_bytes" of one replica, in a status object or an event.
   virtual void complete_replica(const Revision& revision, const PodId& pod,
                                 nlohmann::json& replica) const = 0;
+
+  /// The revisions that have a part of the requests of the service, where the given one serves;
+  /// else that one alone.
+  [[nodiscard]] virtual std::vector<RevisionId> sharing(const RevisionId& revision) const = 0;
 
   /// The cold_start event of the service's last start from nothing; null: none.
   [[nodiscard]] virtual nlohmann::json last_cold_start(const Revision& revision) const = 0;

@@ -20,11 +20,22 @@ constexpr double kThousandSeconds = 1000;
 
 }  // namespace
 
+// Of each place that it likes less than another, all that it has there may be started once more.
+bool Mover::may_start_elsewhere(const placement::Placement::Service& known) const {
+  const std::int64_t left = starts_left();
+  const auto entries = known.order->entries();
+  return std::all_of(entries.begin(), entries.end(), [&](const placement::PlaceOrder::Entry& each) {
+    return each.tier == 0 || parts_.placement.count(known.id, each.place) <= left;
+  });
+}
+
 void Mover::come_home() {
   std::vector<ServiceId> services;
   for (const auto& [id, revision] : parts_.fleet.revisions()) {
     const auto known = parts_.placement.find(id);
-    if (known && !revision->pods().empty()) services.push_back(known->id);
+    if (known && !revision->pods().empty() && may_start_elsewhere(*known)) {
+      services.push_back(known->id);
+    }
   }
   // Of those that are equally far from home the policy chooses.
   (void)placement::sort_by_policy(services, policy_for(rules_.policies, MoveCause::home), *this,
@@ -66,7 +77,8 @@ void Mover::plan_for(const Revision& revision) {
                                .max_per_node = known->wish->max_per_node},
                     .urgency = revision.granted() == 0 ? placement::Urgency::cold
                                : panic                 ? placement::Urgency::panic
-                                                       : placement::Urgency::normal},
+                                                       : placement::Urgency::normal,
+                    .starts_max = starts_left()},
                    policy_for(rules_.policies, MoveCause::full), rules_.plan, parts_.clock.now());
   if (outcome.plan) begin_plan(*outcome.plan, known->id);
 }
@@ -94,8 +106,13 @@ bool Mover::makes_room_for(const RevisionId& revision) const {
 void Mover::withdraw() {
   for (const ServiceId demand : demands_) {
     const Revision* const revision = revision_of(demand);
-    if (revision == nullptr || revision->missing() == nullptr) moves_.withdraw(demand);
+    if (revision != nullptr && revision->missing() != nullptr) continue;
+    for (const placement::Moves::Wish& dropped : moves_.withdraw(demand)) {
+      parts_.placement.reserve(dropped.spec.id, dropped.service, dropped.to, 0, parts_.clock.now());
+      parts_.placement.promise_freed(dropped.service, dropped.from, std::nullopt);
+    }
   }
+  std::erase_if(demands_, [this](ServiceId demand) { return !moves_.makes_room_for(demand); });
 }
 
 placement::LikedPlace Mover::why_elsewhere(const RevisionId& revision, const std::string& place) {
@@ -103,8 +120,7 @@ placement::LikedPlace Mover::why_elsewhere(const RevisionId& revision, const std
   const auto in = parts_.placement.ledger().find_place(place);
   const auto tier = known && in ? known->order->tier_of(*in) : std::nullopt;
   if (!tier || *tier == 0) return {};
-  book_.clear();
-  parameters_.begin_cycle();
+  begin_cycle();
   const placement::PlaceOrder above = known->order->above(*tier);
   placement::Demand demand{.service = known->id,
                            .need = known->each,
@@ -112,7 +128,7 @@ placement::LikedPlace Mover::why_elsewhere(const RevisionId& revision, const std
                            .max_per_node = known->wish->max_per_node};
   placement::Planner planner{parts_.placement.ledger(), *this, parameters_};
   const TimePoint now = parts_.clock.now();
-  const auto outcome = planner.plan({.demand = demand},
+  const auto outcome = planner.plan({.demand = demand, .starts_max = starts_left()},
                                     policy_for(rules_.policies, MoveCause::full), rules_.plan, now);
   demand.order = known->order;
   auto liked = placement::explain_liked(
@@ -147,8 +163,8 @@ const placement::ServiceFacts* Mover::find(ServiceId service) const {
                                 .move_priority = placed->wish->move_priority};
   facts.movable = placed->wish->movable.value_or(true) && placed->wish->pin.empty() &&
                   !revision->facts().one_at_a_time;
-  facts.moving = moves_.find(service) != nullptr || revision->facts().retired ||
-                 revision->facts().chosen.has_value();
+  facts.moving = moves_.pending(service) || revision->facts().retired ||
+                 revision->facts().chosen.has_value() || is_replaced(*revision);
   for (const Revision::PodFacts& pod : revision->pods()) {
     facts.started = std::max(facts.started, pod.seen);
   }

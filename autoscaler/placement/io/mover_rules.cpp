@@ -16,8 +16,7 @@ void Mover::set_rules(const placement::Rules& rules) {
 std::vector<placement::PlaceRanking> Mover::rank(const placement::MigrationPolicy& policy,
                                                  const placement::Rules& rules) {
   using placement::MoveCause;
-  book_.clear();
-  parameters_.begin_cycle();
+  begin_cycle();
   std::optional<Duration> age;
   if (policy.is_for(MoveCause::full) || policy.is_for(MoveCause::home)) {
     age = rules.plan.minimum_age;

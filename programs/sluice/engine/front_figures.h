@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::local {
 
@@ -62,6 +63,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
   void complete(const autoscaler::Revision& revision, nlohmann::json& status) const override;
   void complete_replica(const autoscaler::Revision& revision, const PodId& pod,
                         nlohmann::json& replica) const override;
+  [[nodiscard]] std::vector<RevisionId> sharing(const RevisionId& revision) const override;
   [[nodiscard]] nlohmann::json last_cold_start(const autoscaler::Revision& revision) const override;
   [[nodiscard]] nlohmann::json callers(const autoscaler::Revision& revision) const override;
   void complete_explanation(const autoscaler::Revision& revision,
