@@ -27,6 +27,12 @@ void Engine::on_served(activator::RevisionHandle handle, const activator::Served
   mover_.served(front_.id_of(handle), served.pod->name, failed, cut);
 }
 
+std::uint64_t Engine::moved(const RevisionId& id, const PodId& pod) const {
+  std::uint64_t sum = 0;
+  each_front_of(id, pod, [&](auto handle, const PodId& at) { sum += front_.moved(handle, at); });
+  return sum;
+}
+
 // Of the settings only these may change while the engine runs.
 void Engine::reload_settings(bool always) {
   if (closing_) return;
