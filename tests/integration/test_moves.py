@@ -1,21 +1,28 @@
 """Moves under load, and moves that are interrupted: no request notices them."""
 
+import pathlib
 import signal
 import threading
 import unittest
 
 from clients import Journal, Posts
 from engine import alive, wait_until
-from places import GROUPS, PlacesCase
+from places import GROUPS, THREE, PlacesCase
 from wire import Reader, connect, eventually, fetch, request_bytes
 
-# Echoes what comes after an upgrade.
+# Echoes what comes after an upgrade; in TICKING seconds a word comes by itself each time.
 UPGRADING = '''
 import asyncio, os
+
+async def tick(writer):
+    while True:
+        await asyncio.sleep(float(os.environ['TICKING']))
+        writer.write(b'tick')
 
 async def serve(reader, writer):
     await reader.readuntil(b'\\r\\n\\r\\n')
     writer.write(b'HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: echo\\r\\nConnection: Upgrade\\r\\n\\r\\n')
+    ticking = asyncio.create_task(tick(writer)) if 'TICKING' in os.environ else None
     while part := await reader.read(1000):
         writer.write(part)
     writer.close()
@@ -89,6 +96,38 @@ class Unnoticed(PlacesCase):
         self.assertEqual((code, said.rpartition('; ')[2]), (0, '0 requests cut\n'), said)
         wait_until(lambda: not alive(old), 20, 'the end of the old replica')
 
+    def streaming(self, **env):
+        """A connection to a service with requests of 12 s at most, after its first word, and the move of it."""
+        path = pathlib.Path(self.document('echo', 1, program=self.write('upgrading.py', UPGRADING), env=env.items()))
+        text = path.read_text(encoding='utf-8')
+        path.write_text(text.replace('      containers:', '      timeoutSeconds: 12\n      containers:'), encoding='utf-8')
+        engine = self.up_with(GROUPS, str(path))
+        self.wait_ready(engine, echo=1)
+        sock = self.enterContext(connect(engine.http))
+        sock.sendall(request_bytes('GET', '/', 'echo.localhost', [('Connection', 'Upgrade'), ('Upgrade', 'echo')]))
+        reader = Reader(sock)
+        self.assertEqual(reader.answer().status, 101)
+        process = self.begin('move', 'echo', '--to', 'slow')
+        engine.wait_event('move', 60, service='echo', state='draining')
+        return sock, reader, process
+
+    def test_a_connection_that_moves_nothing_is_waited_for_as_long_as_a_request(self):
+        sock, reader, process = self.streaming()
+        sock.sendall(b'one')
+        self.assertEqual(reader.exactly(3), b'one')
+        code, said = self.end(process)
+        self.assertEqual(code, 0, said)
+        self.assertEqual(self.places(), {'fast': {}, 'slow': {'echo': 1}})
+
+    def test_a_connection_that_moves_bytes_is_waited_for_beyond_that(self):
+        sock, reader, process = self.streaming(TICKING='0.5')
+        for _ in range(50):
+            self.assertEqual(reader.exactly(4), b'tick')
+        self.assertIsNone(process.poll())
+        self.assertEqual(self.places(), {'fast': {'echo': 1}, 'slow': {'echo': 1}})
+        sock.close()
+        self.assertEqual(self.end(process)[0], 0)
+
     def test_no_group_has_more_than_its_replicas_while_a_service_grows_and_moves(self):
         keys = [('autoscaling.knative.dev/target', '1'), ('autoscaling.knative.dev/window', '6s')]
         groups = GROUPS.replace('replicas: 20', 'replicas: 4')
@@ -150,6 +189,23 @@ class Interrupted(PlacesCase):
         posts.stop()
         self.assert_served_once(posts)
 
+    def test_another_template_in_the_shift_is_rolled_out_when_the_move_is_over(self):
+        engine = self.up_with(GROUPS, self.document('pay', 2))
+        self.wait_ready(engine, pay=2)
+        posts = Posts(engine, 20, 10, ['pay.localhost'])
+        process = self.begin_move(engine, 'shifting')
+        self.changing('pay', 2, 'starts at once')
+        waits = 'it starts when pay-00001 has been moved'
+        engine.wait_status(lambda status: any(waits in each['why'] for each in status['not_ready']), service='pay')
+        code, said = self.end(process)
+        self.assertEqual(code, 0, said)
+        engine.wait_status(lambda status: status['ready'] == 2 and status['revision'] == 'pay-00002', service='pay')
+        posts.stop()
+        self.assert_served_once(posts)
+        over = engine.wait_event('move', service='pay', over=True)
+        begun = engine.wait_event('replica', revision='pay-00002', state='starting')
+        self.assertLess(engine.events.index(over), engine.events.index(begun))
+
     def test_a_service_that_falls_asleep_in_the_middle_has_no_replica_left_anywhere(self):
         document, file = self.changing('pay', 0, 'late')
         engine = self.up_with(GROUPS, document)
@@ -200,6 +256,54 @@ class Interrupted(PlacesCase):
         self.assertEqual(self.places(), {'fast': {'pay': 2}, 'slow': {}})
         self.assertEqual(self.moves(engine), [])
         self.assertEqual(engine.get(host='pay.localhost').status, 200)
+
+
+class Refused(PlacesCase):
+    def test_without_starts_for_all_replicas_nothing_is_begun(self):
+        engine = self.up_with('max-replicas: 3\n' + GROUPS, self.document('pay', 2))
+        self.wait_ready(engine, pay=2)
+        why = ('max-replicas 3 leaves 1 replica to start, and a move of 2 replicas starts as many before they go')
+        self.assertEqual(self.sluice('move', 'pay', '--to', 'slow', code=1),
+                         why + '; raise it in config.yaml, or let others sleep\n')
+        self.assertEqual(self.sluice('drain', 'fast', code=3),
+                         f'drained: 0 services, 0 replicas, 0 requests cut\nstays: pay: {why}\n')
+        self.assertEqual(self.moves(engine), [])
+        self.assertEqual(self.places(), {'fast': {'pay': 2}, 'slow': {}})
+
+    def test_without_room_for_what_comes_from_all_places_nothing_is_begun(self):
+        engine = self.up_with(THREE.replace('0, replicas: 6', '0, replicas: 2').replace('1, replicas: 6', '1, replicas: 2')
+                              .replace('2, replicas: 6', '2, replicas: 3'), self.document('pay', 4))
+        self.wait_ready(engine, pay=4)
+        self.assertEqual(self.places(), {'a': {'pay': 2}, 'b': {'pay': 2}, 'c': {}})
+        self.assertIn('c has room for 3 replicas; pay has 4 replicas to move',
+                      self.sluice('move', 'pay', '--to', 'c', code=1))
+        self.assertEqual(self.moves(engine), [])
+
+    def test_what_stayed_in_a_drained_place_leaves_when_there_is_room(self):
+        groups = GROUPS.replace('replicas: 20', 'replicas: 2')
+        crowd = self.document('crowd', 2, keys=[('placement.sluice.dev/clusters', 'slow')])
+        engine = self.up_with(groups, self.document('pay', 1))
+        self.sluice('apply', '--wait', '-f', crowd)
+        self.wait_ready(engine, pay=1, crowd=2)
+        self.assertIn('stays: pay: slow is full: 2 of 2 replicas', self.sluice('drain', 'fast', code=3))
+        self.sluice('delete', 'crowd')
+        eventually(lambda: self.places() == {'fast': {}, 'slow': {'pay': 1}}, 'pay has left', 60)
+
+
+class Shared(PlacesCase):
+    def test_all_revisions_that_share_the_requests_are_moved(self):
+        engine = self.up_with(GROUPS, self.document('other', 1))
+        self.sluice('apply', '--wait', '-f', self.document('pay', 1))
+        document, _ = self.changing('pay', 1, 'starts at once')
+        self.sluice('apply', '--wait', '-f', document)
+        self.sluice('traffic', 'pay', 'pay-00001=50,@latest=50')
+        both = ('pay', 'pay-00001')
+        self.wait_ready(engine, **dict.fromkeys(both, 1))
+        posts = Posts(engine, 20, 10, ['pay.localhost'])
+        self.sluice('move', 'pay', '--to', 'slow')
+        posts.stop()
+        self.assert_served_once(posts)
+        self.assertEqual(self.places(), {'fast': {'other': 1}, 'slow': dict.fromkeys(both, 1)})
 
 
 if __name__ == '__main__':
