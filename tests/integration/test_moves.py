@@ -1,6 +1,5 @@
 """Moves under load, and moves that are interrupted: no request notices them."""
 
-import pathlib
 import signal
 import threading
 import unittest
@@ -10,19 +9,13 @@ from engine import alive, wait_until
 from places import GROUPS, THREE, PlacesCase
 from wire import Reader, connect, eventually, fetch, request_bytes
 
-# Echoes what comes after an upgrade; in TICKING seconds a word comes by itself each time.
+# Echoes what comes after an upgrade.
 UPGRADING = '''
 import asyncio, os
-
-async def tick(writer):
-    while True:
-        await asyncio.sleep(float(os.environ['TICKING']))
-        writer.write(b'tick')
 
 async def serve(reader, writer):
     await reader.readuntil(b'\\r\\n\\r\\n')
     writer.write(b'HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: echo\\r\\nConnection: Upgrade\\r\\n\\r\\n')
-    ticking = asyncio.create_task(tick(writer)) if 'TICKING' in os.environ else None
     while part := await reader.read(1000):
         writer.write(part)
     writer.close()
@@ -95,38 +88,6 @@ class Unnoticed(PlacesCase):
         code, said = self.end(process)
         self.assertEqual((code, said.rpartition('; ')[2]), (0, '0 requests cut\n'), said)
         wait_until(lambda: not alive(old), 20, 'the end of the old replica')
-
-    def streaming(self, **env):
-        """A connection to a service with requests of 12 s at most, after its first word, and the move of it."""
-        path = pathlib.Path(self.document('echo', 1, program=self.write('upgrading.py', UPGRADING), env=env.items()))
-        text = path.read_text(encoding='utf-8')
-        path.write_text(text.replace('      containers:', '      timeoutSeconds: 12\n      containers:'), encoding='utf-8')
-        engine = self.up_with(GROUPS, str(path))
-        self.wait_ready(engine, echo=1)
-        sock = self.enterContext(connect(engine.http))
-        sock.sendall(request_bytes('GET', '/', 'echo.localhost', [('Connection', 'Upgrade'), ('Upgrade', 'echo')]))
-        reader = Reader(sock)
-        self.assertEqual(reader.answer().status, 101)
-        process = self.begin('move', 'echo', '--to', 'slow')
-        engine.wait_event('move', 60, service='echo', state='draining')
-        return sock, reader, process
-
-    def test_a_connection_that_moves_nothing_is_waited_for_as_long_as_a_request(self):
-        sock, reader, process = self.streaming()
-        sock.sendall(b'one')
-        self.assertEqual(reader.exactly(3), b'one')
-        code, said = self.end(process)
-        self.assertEqual(code, 0, said)
-        self.assertEqual(self.places(), {'fast': {}, 'slow': {'echo': 1}})
-
-    def test_a_connection_that_moves_bytes_is_waited_for_beyond_that(self):
-        sock, reader, process = self.streaming(TICKING='0.5')
-        for _ in range(50):
-            self.assertEqual(reader.exactly(4), b'tick')
-        self.assertIsNone(process.poll())
-        self.assertEqual(self.places(), {'fast': {'echo': 1}, 'slow': {'echo': 1}})
-        sock.close()
-        self.assertEqual(self.end(process)[0], 0)
 
     def test_no_group_has_more_than_its_replicas_while_a_service_grows_and_moves(self):
         keys = [('autoscaling.knative.dev/target', '1'), ('autoscaling.knative.dev/window', '6s')]
