@@ -8,6 +8,7 @@
 #include "common/http/own_response.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::activator {
 
@@ -216,11 +217,9 @@ void FrontGateway::send(net::Exchange& exchange, TimePoint now) {
   State& state = state_of(exchange);
   Revision& revision = *state.revision;
   Pod& pod = pod_of(revision, state.pod_ref);
-  state.pod = &pod;
+  join_pod(exchange, pod);
   state.reached = true;
   state.pod_full = false;
-  ++pod.in_flight;
-  ++pod.sent;
   if (pod.held) owner_.on_held_pod(revision.handle, pod.id);
   ++counts_.choices[static_cast<std::size_t>(revision.policy)];
   state.dispatched = now;
@@ -334,9 +333,21 @@ void FrontGateway::turn_away(net::Exchange& exchange) {
   exchange.respond(response);
 }
 
+void FrontGateway::join_pod(net::Exchange& exchange, Pod& pod) {
+  State& state = state_of(exchange);
+  state.pod = &pod;
+  state.after = std::exchange(pod.first, &exchange);
+  if (state.after != nullptr) state_of(*state.after).before = &exchange;
+  ++pod.in_flight;
+  ++pod.sent;
+}
+
 void FrontGateway::leave_pod(State& state, TimePoint now) {
   Revision& revision = *state.revision;
   Pod& pod = *state.pod;
+  (state.before == nullptr ? pod.first : state_of(*state.before).after) = state.after;
+  if (state.after != nullptr) state_of(*state.after).before = state.before;
+  state.before = state.after = nullptr;
   state.pod = nullptr;
   --pod.in_flight;
   const bool drained = pod.removed && pod.in_flight == 0;

@@ -210,6 +210,10 @@ class FrontGateway final : public net::Gateway, public PodList {
   /// Requests of the revision that the pod has been sent since it is known; 0: it is not.
   [[nodiscard]] std::uint64_t sent(RevisionHandle revision, const PodId& pod) const;
 
+  /// Bytes that the requests on the pod have moved by now, either way: not the same a while later
+  /// if one of them moves any, or has begun or ended meanwhile. Looks at each of them.
+  [[nodiscard]] std::uint64_t moved(RevisionHandle revision, const PodId& pod) const;
+
   /// Pods that are listed.
   [[nodiscard]] std::size_t pods(RevisionHandle revision) const;
 
@@ -263,6 +267,7 @@ class FrontGateway final : public net::Gateway, public PodList {
   [[nodiscard]] bool move_to(net::Exchange& exchange, Revision& next, TimePoint now);
   [[nodiscard]] Revision* successor_of(const Revision& revision) const;
   void retry(net::Exchange& exchange, PodRefusal refusal);
+  static void join_pod(net::Exchange& exchange, Pod& pod);
   void leave_pod(State& state, TimePoint now);
   void leave_queue(net::Exchange& exchange, State& state, TimePoint now);
   void turn_away(net::Exchange& exchange);

@@ -284,6 +284,21 @@ std::uint32_t FrontGateway::in_flight(RevisionHandle handle, const PodId& id) co
   return 0;
 }
 
+std::uint64_t FrontGateway::moved(RevisionHandle handle, const PodId& id) const {
+  std::uint64_t bytes = 0;
+  const auto add = [&bytes](const Pod& pod) {
+    for (net::Exchange* each = pod.first; each != nullptr; each = state_of(*each).after) {
+      bytes += each->moved();
+    }
+  };
+  const Revision& revision = at(handle);
+  if (const auto found = revision.pods.find(id); found != revision.pods.end()) add(*found->second);
+  for (const auto& pod : revision.leaving) {
+    if (pod->id == id) add(*pod);
+  }
+  return bytes;
+}
+
 void FrontGateway::sweep() {
   if (unswept_ == 0) return;
   for (std::size_t index = 0; index < revisions_.size(); ++index) {

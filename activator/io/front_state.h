@@ -20,6 +20,7 @@ struct FrontGateway::Pod {
   std::string host;
   net::UpstreamPool pool;
   bool shared;
+  net::Exchange* first = nullptr;  // of the requests on it
   std::uint32_t in_flight = 0;
   std::uint64_t sent = 0;
   bool removed = false;
@@ -55,8 +56,10 @@ struct FrontGateway::Revision {
 };
 
 struct FrontGateway::State final : net::ExchangeState {
-  Revision* revision = nullptr;  // lives while any of its requests does
-  Pod* pod = nullptr;            // likewise
+  Revision* revision = nullptr;     // lives while any of its requests does
+  Pod* pod = nullptr;               // likewise
+  net::Exchange* before = nullptr;  // on the same pod
+  net::Exchange* after = nullptr;
   PodRef pod_ref;
   Ticket ticket;
   std::array<PodRef, Throttler::kTriedMax> tried{};

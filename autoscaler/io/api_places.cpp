@@ -1,10 +1,13 @@
 // The API's answers about places and moves.
 
 #include "autoscaler/io/api.h"
+#include "autoscaler/io/front_facts.h"
 #include "autoscaler/io/places_json.h"
 #include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
+
+#include <vector>
 
 namespace sluice::autoscaler {
 namespace {
@@ -76,22 +79,15 @@ ApiResult<json> Api::move(const ServiceName& name, const std::string& to) {
   const auto revision = find_to_change(name);
   if (!revision) return revision.error();
   if (parts_.mover == nullptr || parts_.placement.ledger().places().size() < 2) return one_place();
-  const std::string& service = (*revision)->facts().service;
+  const model::Revision& facts = (*revision)->facts();
+  const std::vector<RevisionId> all =
+      parts_.front == nullptr ? std::vector{facts.id} : parts_.front->sharing(facts.id);
+  const auto begun = parts_.mover->move(all, to);
+  if (!begun) return not_moved(begun.error());
   json ids = json::array();
-  bool asleep = true;
-  for (const auto& [id, each] : parts_.fleet.revisions()) {
-    // Every revision that has a part of its requests.
-    if (id.space != name.space || each->facts().service != service || each->facts().retired) {
-      continue;
-    }
-    const auto begun = parts_.mover->move(id, to);
-    if (!begun) return not_moved(begun.error());
-    for (const placement::MoveId move : begun->moves) {
-      ids.push_back(static_cast<std::uint32_t>(move));
-    }
-    asleep = asleep && begun->asleep;
-  }
-  return json{{"service", service}, {"to", to}, {"moves", std::move(ids)}, {"asleep", asleep}};
+  for (const placement::MoveId move : begun->moves) ids.push_back(static_cast<std::uint32_t>(move));
+  return json{
+      {"service", facts.service}, {"to", to}, {"moves", std::move(ids)}, {"asleep", begun->asleep}};
 }
 
 ApiResult<json> Api::drain(const std::string& place, bool drain) {

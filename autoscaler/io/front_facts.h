@@ -4,6 +4,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <vector>
+
 namespace sluice::autoscaler {
 
 class Revision;
@@ -25,6 +27,10 @@ class FrontFacts {
   /// Sets "cores" and "cpu_use_millicores" of a place, which has its name: how many cores its
   /// replicas may use, null when all, and what they use.
   virtual void complete_place(nlohmann::json& place) const = 0;
+
+  /// The revisions that have a part of the requests of the service, where the given one serves;
+  /// else that one alone.
+  [[nodiscard]] virtual std::vector<RevisionId> sharing(const RevisionId& revision) const = 0;
 
   /// The cold_start event of the service's last start from nothing; null: none.
   [[nodiscard]] virtual nlohmann::json last_cold_start(const Revision& revision) const = 0;

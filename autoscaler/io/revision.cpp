@@ -354,13 +354,17 @@ void Revision::release() {
   if (move_) {
     for (const placement::PlaceShare& share : places) replicas += share.replicas;
   }
-  around_.platform.apply(facts_.id, {.replicas = replicas,
-                                     .places = std::move(places),
-                                     .remove = removable(),
-                                     .route_mode = route_mode(),
-                                     .activators = activators_,
-                                     .avoid = avoided(),
-                                     .report = report()});
+  around_.platform.apply(facts_.id,
+                         {.replicas = replicas,
+                          .places = std::move(places),
+                          .remove = removable(),
+                          .overdue = move_ ? move_->orders.overdue : std::vector<PodId>{},
+                          .shifting = shifting(),
+                          .beside = move_ ? std::max(0, replicas - granted_) : 0,
+                          .route_mode = route_mode(),
+                          .activators = activators_,
+                          .avoid = avoided(),
+                          .report = report()});
 }
 
 ScaleReport Revision::report() const {

@@ -43,6 +43,8 @@ struct Surroundings {
   /// Requests on a pod right now, where the activator is in the same process; null elsewhere: what
   /// the last scrape said counts.
   std::function<double(const RevisionId&, const PodId&)> load_now = {};
+  /// The same for the bytes that those requests have moved (ReplicaView::progress).
+  std::function<std::uint64_t(const RevisionId&, const PodId&)> moved_now = {};
   /// A revision has no room for all that it wants; null where nothing is moved for it.
   std::function<void()> on_shortage = {};
   /// Which services are moved so that the revision has room, as a clause; empty: none is. Its
@@ -224,6 +226,7 @@ class Revision final : public ScaledRevision {
   [[nodiscard]] std::vector<RemovalCandidate> candidates() const;
   [[nodiscard]] std::vector<placement::PlaceShare> ordered_places() const;
   [[nodiscard]] std::vector<PodId> removable() const;
+  [[nodiscard]] bool shifting() const;
   void note_avoided(std::uint64_t version);
 
   Surroundings& around_;

@@ -46,6 +46,7 @@ placement::MoveView Revision::move_view(const std::string& from, const std::stri
                                    .failed = each->failed,
                                    .stopping = each->terminating,
                                    .in_flight = static_cast<std::int64_t>(each->load.value_or(0))};
+    if (around_.moved_now) replica.progress = around_.moved_now(facts_.id, each->id);
     replica.avoided =
         avoided != avoided_from_.end() && around_.hub.applied(facts_.id, avoided->second, now);
     (at_from ? view.from : view.to).replicas.push_back(std::move(replica));
@@ -87,6 +88,12 @@ std::vector<placement::PlaceShare> Revision::ordered_places() const {
   places.push_back({move_->from, move_->orders.from});
   std::erase_if(places, [](const placement::PlaceShare& share) { return share.replicas == 0; });
   return places;
+}
+
+// A move that is stuck holds nothing up: another template may be what mends it.
+bool Revision::shifting() const {
+  return move_ && move_->state >= placement::MoveState::shifting &&
+         move_->state < placement::MoveState::done;
 }
 
 std::vector<PodId> Revision::removable() const {

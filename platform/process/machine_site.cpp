@@ -113,6 +113,10 @@ placement::Site::Terms MachineSite::terms(const RevisionId& revision,
   return found->terms(demand, limit);
 }
 
+std::string MachineSite::spare_bound() const {
+  return fmt::format("max-replicas {}", settings_.max_replicas);
+}
+
 GateAnswer MachineSite::may_start(const RevisionId& revision, std::int32_t nth,
                                   placement::NodeId /*node*/, const placement::Resources& /*each*/,
                                   TimePoint /*now*/) {

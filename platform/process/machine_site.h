@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,8 @@ class MachineSite final : public placement::Site {
   }
 
   [[nodiscard]] std::int64_t spare() const override { return settings_.max_replicas - replicas(); }
+
+  [[nodiscard]] std::string spare_bound() const override;
 
   void explain(const RevisionId& revision, const placement::RevisionDemand& demand,
                const placement::Refusal& refusal, placement::Missing& missing) override;

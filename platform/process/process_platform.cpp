@@ -200,6 +200,9 @@ void ProcessPlatform::begin_next(ProcessService& service, const Checked& checked
                                  const std::string& given_up) {
   if (service.next) retire_next(service);
   ProcessRevision::Counts now = service.current->counts();
+  if (const std::int32_t beside = service.current->beside(); beside > 0) {
+    now.ready = std::min(now.ready, service.current->ordered() - beside);
+  }
   for (const auto& old : service.retiring) now.ready += old->counts().ready;
   const bool awake = now.ready + now.starting > 0;
   const int number = numbers_.first(service.spec.name, template_hash(service.spec));
@@ -347,12 +350,14 @@ void ProcessPlatform::give_turn() {
   }
 }
 
-bool ProcessPlatform::waits_for_port(const ProcessRevision& revision) const {
+bool ProcessPlatform::waits_for_others(const ProcessRevision& revision) const {
+  const ProcessService& service = owner_of(revision);
+  if (service.next.get() == &revision && service.current->shifting()) return true;
   const auto& port = revision.spec().fixed_port;
   if (!port) return false;
   return std::any_of(revisions_.begin(), revisions_.end(), [&](const auto& each) {
     const ProcessRevision& other = *each.second.revision;
-    const bool replaced = &other != &revision && each.second.service == &owner_of(revision);
+    const bool replaced = &other != &revision && each.second.service == &service;
     return other.spec().fixed_port == port && (other.drains() || (replaced && !other.empty()));
   });
 }
@@ -378,6 +383,8 @@ void ProcessPlatform::flush() {
     const auto [revision, service] = found->second;
     if (service->current) share_out(*service);
     report(*service, *revision);
+    // It may have waited for the end of a move.
+    if (service->next && revision == service->current.get()) service->next->resume();
     if (revision->retired() && revision->empty()) bury(*service);
   }
   if (!std::exchange(fixed_port_changed_, false)) return;

@@ -186,7 +186,7 @@ class ProcessPlatform final : public autoscaler::Platform,
   void on_ready(ProcessRevision& revision) override;
   void on_failing(ProcessRevision& revision) override;
   void on_pace() override;
-  [[nodiscard]] bool waits_for_port(const ProcessRevision& revision) const override;
+  [[nodiscard]] bool waits_for_others(const ProcessRevision& revision) const override;
 
  private:
   struct Checked {

@@ -198,12 +198,18 @@ void ProcessRevision::order(const autoscaler::ScaleOrder& order) {
   if (stopped_) return;
   ordered_ = order.replicas;
   places_ = order.places;
+  beside_ = order.beside;
   if (ordered_ == 0) last_end_.reset();
   notice_start();
   for (const PodId& pod : order.remove) {
     Instance* const instance = find(pod.name);
-    if (instance != nullptr && instance->lives()) leave(*instance, facts_.spec.timeout, {});
+    if (instance == nullptr || !instance->lives()) continue;
+    const auto& overdue = order.overdue;
+    const bool waited_for = std::find(overdue.begin(), overdue.end(), pod) != overdue.end();
+    leave(*instance, waited_for ? Duration{0} : facts_.spec.timeout, {});
   }
+  const bool shifted = std::exchange(shifting_, order.shifting) && !shifting_;
+  if (shifted) owner_.on_changed(*this);
   reconcile();
 }
 
@@ -419,7 +425,7 @@ void ProcessRevision::on_waiting(Replica& replica, const Cause& cause) {
 }
 
 // One program at a time can listen there: what runs ends first, and the next one waits for the
-// port (waits_for_port()).
+// port (waits_for_others()).
 void ProcessRevision::serve_at_container_port() {
   facts_.spec.fixed_port = facts_.spec.container_port;
   facts_.port_was_found = true;

@@ -88,8 +88,9 @@ class ProcessRevisionOwner {
   /// A start has come to its end, or more are to come: a turn of StartPace may be due.
   virtual void on_pace() = 0;
 
-  /// Its fixed port is another replica's, which ends: the next one starts after that.
-  [[nodiscard]] virtual bool waits_for_port(const ProcessRevision& revision) const = 0;
+  /// The next replica starts after something else has ended: another one that has its fixed port,
+  /// or a move of the revision whose place it is to take.
+  [[nodiscard]] virtual bool waits_for_others(const ProcessRevision& revision) const = 0;
 };
 
 /// One revision of a service as processes: makes what is ordered of it true, one replica after the
@@ -210,6 +211,12 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
 
   /// How many replicas it should have.
   [[nodiscard]] std::int32_t ordered() const { return ordered_; }
+
+  /// Of those, the ones that a move adds to as many that leave.
+  [[nodiscard]] std::int32_t beside() const { return beside_; }
+
+  /// As ordered last: a move leads its requests to other replicas of it.
+  [[nodiscard]] bool shifting() const { return shifting_; }
 
   /// Why no replica of it is ready, or why one more that is wanted is not; absent: nothing of it is
   /// amiss, or it is asleep.
@@ -344,6 +351,8 @@ class ProcessRevision final : public ReplicaOwner, public MemoryTenant {
   std::unique_ptr<Timer> retry_;
   std::int32_t ordered_ = 0;
   std::vector<placement::PlaceShare> places_{};  // of those ordered; empty: there is one place only
+  bool shifting_ = false;                        // as ordered
+  std::int32_t beside_ = 0;                      // likewise
   std::optional<Cause> last_failure_;            // since then none became ready
   std::int64_t ended_ = 0;                       // by themselves, after they were ready
   std::optional<TimePoint> last_end_;            // of those, since it was last to sleep

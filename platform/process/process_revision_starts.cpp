@@ -23,7 +23,7 @@ bool ProcessRevision::looks_for_port() const {
 // None during a wait, one after a failure, and of a service that fails one for a request only.
 std::int32_t ProcessRevision::may_try(std::int32_t missing) const {
   if (!backoff_.may_start(means_.loop.now()) || for_requests_only()) return 0;
-  if (owner_.waits_for_port(*this)) return 0;
+  if (owner_.waits_for_others(*this)) return 0;
   if (looks_for_port()) missing = std::min(missing, 1 - live());
   return backoff_.failures() > 0 ? std::min(missing, 1) : missing;
 }

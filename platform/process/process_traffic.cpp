@@ -18,7 +18,11 @@ std::vector<NotReady> ProcessService::not_ready() const {
     if (revision == nullptr) continue;
     auto cause = revision->not_ready();
     // One that is to take over is not asleep, even before its first replica is ordered.
-    if (!cause && revision == next.get()) cause = Cause{.what = "its first replica is not started"};
+    if (!cause && revision == next.get()) {
+      cause = Cause{.what = current->shifting()
+                                ? "it starts when " + current->name() + " has been moved"
+                                : "its first replica is not started"};
+    }
     const bool failed = cause && (revision->failing() || revision->last_failure() == cause);
     const bool is_known = cause && (failed || cause->kind != CauseKind::starting);
     if (auto restarts = is_known ? std::nullopt : revision->restarts()) {

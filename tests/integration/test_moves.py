@@ -6,7 +6,7 @@ import unittest
 
 from clients import Journal, Posts
 from engine import alive, wait_until
-from places import GROUPS, PlacesCase
+from places import GROUPS, THREE, PlacesCase
 from wire import Reader, connect, eventually, fetch, request_bytes
 
 # Echoes what comes after an upgrade.
@@ -150,6 +150,23 @@ class Interrupted(PlacesCase):
         posts.stop()
         self.assert_served_once(posts)
 
+    def test_another_template_in_the_shift_is_rolled_out_when_the_move_is_over(self):
+        engine = self.up_with(GROUPS, self.document('pay', 2))
+        self.wait_ready(engine, pay=2)
+        posts = Posts(engine, 20, 10, ['pay.localhost'])
+        process = self.begin_move(engine, 'shifting')
+        self.changing('pay', 2, 'starts at once')
+        waits = 'it starts when pay-00001 has been moved'
+        engine.wait_status(lambda status: any(waits in each['why'] for each in status['not_ready']), service='pay')
+        code, said = self.end(process)
+        self.assertEqual(code, 0, said)
+        engine.wait_status(lambda status: status['ready'] == 2 and status['revision'] == 'pay-00002', service='pay')
+        posts.stop()
+        self.assert_served_once(posts)
+        over = engine.wait_event('move', service='pay', over=True)
+        begun = engine.wait_event('replica', revision='pay-00002', state='starting')
+        self.assertLess(engine.events.index(over), engine.events.index(begun))
+
     def test_a_service_that_falls_asleep_in_the_middle_has_no_replica_left_anywhere(self):
         document, file = self.changing('pay', 0, 'late')
         engine = self.up_with(GROUPS, document)
@@ -200,6 +217,54 @@ class Interrupted(PlacesCase):
         self.assertEqual(self.places(), {'fast': {'pay': 2}, 'slow': {}})
         self.assertEqual(self.moves(engine), [])
         self.assertEqual(engine.get(host='pay.localhost').status, 200)
+
+
+class Refused(PlacesCase):
+    def test_without_starts_for_all_replicas_nothing_is_begun(self):
+        engine = self.up_with('max-replicas: 3\n' + GROUPS, self.document('pay', 2))
+        self.wait_ready(engine, pay=2)
+        why = ('max-replicas 3 leaves 1 replica to start, and a move of 2 replicas starts as many before they go')
+        self.assertEqual(self.sluice('move', 'pay', '--to', 'slow', code=1),
+                         why + '; raise it in config.yaml, or let others sleep\n')
+        self.assertEqual(self.sluice('drain', 'fast', code=3),
+                         f'drained: 0 services, 0 replicas, 0 requests cut\nstays: pay: {why}\n')
+        self.assertEqual(self.moves(engine), [])
+        self.assertEqual(self.places(), {'fast': {'pay': 2}, 'slow': {}})
+
+    def test_without_room_for_what_comes_from_all_places_nothing_is_begun(self):
+        engine = self.up_with(THREE.replace('0, replicas: 6', '0, replicas: 2').replace('1, replicas: 6', '1, replicas: 2')
+                              .replace('2, replicas: 6', '2, replicas: 3'), self.document('pay', 4))
+        self.wait_ready(engine, pay=4)
+        self.assertEqual(self.places(), {'a': {'pay': 2}, 'b': {'pay': 2}, 'c': {}})
+        self.assertIn('c has room for 3 replicas; pay has 4 replicas to move',
+                      self.sluice('move', 'pay', '--to', 'c', code=1))
+        self.assertEqual(self.moves(engine), [])
+
+    def test_what_stayed_in_a_drained_place_leaves_when_there_is_room(self):
+        groups = GROUPS.replace('replicas: 20', 'replicas: 2')
+        crowd = self.document('crowd', 2, keys=[('placement.sluice.dev/clusters', 'slow')])
+        engine = self.up_with(groups, self.document('pay', 1))
+        self.sluice('apply', '--wait', '-f', crowd)
+        self.wait_ready(engine, pay=1, crowd=2)
+        self.assertIn('stays: pay: slow is full: 2 of 2 replicas', self.sluice('drain', 'fast', code=3))
+        self.sluice('delete', 'crowd')
+        eventually(lambda: self.places() == {'fast': {}, 'slow': {'pay': 1}}, 'pay has left', 60)
+
+
+class Shared(PlacesCase):
+    def test_all_revisions_that_share_the_requests_are_moved(self):
+        engine = self.up_with(GROUPS, self.document('other', 1))
+        self.sluice('apply', '--wait', '-f', self.document('pay', 1))
+        document, _ = self.changing('pay', 1, 'starts at once')
+        self.sluice('apply', '--wait', '-f', document)
+        self.sluice('traffic', 'pay', 'pay-00001=50,@latest=50')
+        both = ('pay', 'pay-00001')
+        self.wait_ready(engine, **dict.fromkeys(both, 1))
+        posts = Posts(engine, 20, 10, ['pay.localhost'])
+        self.sluice('move', 'pay', '--to', 'slow')
+        posts.stop()
+        self.assert_served_once(posts)
+        self.assertEqual(self.places(), {'fast': {'other': 1}, 'slow': dict.fromkeys(both, 1)})
 
 
 if __name__ == '__main__':

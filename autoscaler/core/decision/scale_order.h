@@ -33,6 +33,12 @@ struct ScaleOrder {
   std::int32_t replicas = 0;                    ///< that should live
   std::vector<placement::PlaceShare> places{};  ///< where; empty: there is one place only
   std::vector<PodId> remove{};                  ///< may be stopped now, idlest first
+  /// Of those, the ones whose requests have had their time: not waited for any more.
+  std::vector<PodId> overdue{};
+  /// A move leads its requests from some of its replicas to others: no other revision takes its
+  /// place before that is over.
+  bool shifting = false;
+  std::int32_t beside = 0;  ///< of `replicas`, those that a move adds to as many that leave
 
   // For platforms that route and show a status.
   RouteMode route_mode = RouteMode::proxy;

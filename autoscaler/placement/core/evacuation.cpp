@@ -18,12 +18,14 @@ std::string_view name(Stays reason) {
       return "no_match";
     case Stays::no_room:
       return "no_room";
+    case Stays::no_starts:
+      return "no_starts";
   }
   return "no_room";
 }
 
 Evacuation evacuate(Ledger& ledger, const ServiceBook& book, Parameters& parameters,
-                    const MigrationPolicy& policy, PlaceId place, std::int32_t replicas_max,
+                    const MigrationPolicy& policy, PlaceId place, const EvacuationLimits& limits,
                     const Gate& gate) {
   Evacuation result;
   const auto there = ledger.services(place);
@@ -47,7 +49,11 @@ Evacuation evacuate(Ledger& ledger, const ServiceBook& book, Parameters& paramet
       continue;
     }
     const std::int64_t count = ledger.used(place, service).slots;
-    if (!result.moves.empty() && replicas + count > replicas_max) {
+    if (replicas + count > limits.starts_max) {
+      result.remaining.push_back({service, Stays::no_starts});
+      continue;
+    }
+    if (!result.moves.empty() && replicas + count > limits.replicas_max) {
       result.more = true;
       continue;
     }
@@ -64,16 +70,21 @@ Evacuation evacuate(Ledger& ledger, const ServiceBook& book, Parameters& paramet
   return result;
 }
 
-std::optional<PlannedMove> move_to(Ledger& ledger, const ServiceBook& book, ServiceId service,
-                                   PlaceId from, PlaceId to, const Gate& gate) {
-  const ServiceFacts* const facts = book.find(service);
-  if (facts == nullptr || from == to) return std::nullopt;
+std::optional<std::vector<PlannedMove>> move_to(Ledger& ledger, const ServiceBook& book,
+                                                std::span<const Source> sources, PlaceId to,
+                                                const Gate& gate) {
   Trial trial{ledger};
-  PlannedMove move = lift(trial, service, *facts, from);
+  std::vector<PlannedMove> moves;
   std::int32_t trials = 0;
-  const Settling settling{.facts = *facts, .gate = gate, .trials = trials};
-  if (move.from_nodes.empty() || !settle_in(trial, move, to, settling)) return std::nullopt;
-  return move;
+  for (const Source& source : sources) {
+    const ServiceFacts* const facts = book.find(source.service);
+    if (facts == nullptr || source.place == to) return std::nullopt;
+    PlannedMove move = lift(trial, source.service, *facts, source.place);
+    const Settling settling{.facts = *facts, .gate = gate, .trials = trials};
+    if (move.from_nodes.empty() || !settle_in(trial, move, to, settling)) return std::nullopt;
+    moves.push_back(std::move(move));
+  }
+  return moves;
 }
 
 }  // namespace sluice::placement

@@ -4,10 +4,12 @@
 #include "autoscaler/placement/core/ledger.h"
 #include "autoscaler/placement/core/policy.h"
 #include "autoscaler/placement/core/relocation.h"
+#include "autoscaler/placement/core/resources.h"
 #include "autoscaler/placement/core/service_book.h"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,9 +18,10 @@ namespace sluice::placement {
 
 /// Why a service does not leave a place.
 enum class Stays : std::uint8_t {
-  pinned,    ///< it may not be moved
-  no_match,  ///< no other place matches
-  no_room,   ///< no other place has room for all of it now
+  pinned,     ///< it may not be moved
+  no_match,   ///< no other place matches
+  no_room,    ///< no other place has room for all of it now
+  no_starts,  ///< fewer replicas may be started anywhere than its move starts
 };
 
 /// The snake_case name used in JSON.
@@ -42,16 +45,29 @@ struct Evacuation {
 /// Whether its constraint matches another place than this.
 [[nodiscard]] bool may_go_elsewhere(const ServiceFacts& facts, PlaceId place);
 
-/// Takes services of the place in the order of the policy until `replicas_max` replicas are to
-/// move, at least one service. Age and cool-down do not count (placement.md 5.12).
+/// How much may leave a place at a time.
+struct EvacuationLimits {
+  std::int32_t replicas_max = 0;         ///< that are to move; one service may have more
+  std::int64_t starts_max = kUnbounded;  ///< replicas that may be started, of all moves together
+};
+
+/// Takes services of the place in the order of the policy, at least one, as far as the limits
+/// allow. Age and cool-down do not count (placement.md 5.12).
 [[nodiscard]] Evacuation evacuate(Ledger& ledger, const ServiceBook& book, Parameters& parameters,
                                   const MigrationPolicy& policy, PlaceId place,
-                                  std::int32_t replicas_max, const Gate& gate = {});
+                                  const EvacuationLimits& limits, const Gate& gate = {});
 
-/// All replicas of a service in `from` to `to`, by hand: no age, no order of places, no worth.
-/// Absent: there is no room for all of them.
-[[nodiscard]] std::optional<PlannedMove> move_to(Ledger& ledger, const ServiceBook& book,
-                                                 ServiceId service, PlaceId from, PlaceId to,
-                                                 const Gate& gate = {});
+/// What a service has in one place.
+struct Source {
+  ServiceId service{};
+  PlaceId place{};
+};
+
+/// All replicas of all sources to `to`, by hand: no age, no order of places, no worth. Proven
+/// together: absent, there is no room for all of them.
+[[nodiscard]] std::optional<std::vector<PlannedMove>> move_to(Ledger& ledger,
+                                                              const ServiceBook& book,
+                                                              std::span<const Source> sources,
+                                                              PlaceId to, const Gate& gate = {});
 
 }  // namespace sluice::placement

@@ -146,6 +146,9 @@ std::string plan_words(const Ledger& ledger, const ServiceBook& book, const Plan
              "not swapped, since each needs its room first";
     case NoPlan::too_many:
       return "more than " + counted(limits.moves_max, "service") + " would have to move";
+    case NoPlan::no_starts:
+      return "max-replicas leaves too few replicas to start: a move starts all before the first "
+             "goes";
     case NoPlan::not_worth:
       return "making room would disturb more than it brings";
   }

@@ -110,6 +110,9 @@ class Site {
   /// Replicas that there may be beside those that are taken and promised, over all places.
   [[nodiscard]] virtual std::int64_t spare() const { return kUnbounded; }
 
+  /// What bounds spare(), for people: "max-replicas 10"; empty: nothing does.
+  [[nodiscard]] virtual std::string spare_bound() const { return {}; }
+
   /// Adds words, fix and patience to why a replica is not granted.
   virtual void explain(const RevisionId& revision, const RevisionDemand& demand,
                        const Refusal& refusal, Missing& missing) = 0;

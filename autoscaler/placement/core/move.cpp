@@ -186,6 +186,10 @@ bool Move::hold_room(const MoveView& view, Duration at, TimePoint now) {
     return true;
   }
   if (fresh_) return false;
+  if (!view.no_starts.empty()) {
+    finish(MoveState::aborted, MoveEnd::withdrawn, view.no_starts, now);
+    return false;
+  }
   finish(MoveState::aborted, MoveEnd::no_room,
          spec_.to + " has no room for " + replicas_of(missing), now);
   return false;

@@ -120,6 +120,7 @@ std::int32_t Move::staying_at_to(const Numbers& numbers) const {
 void Move::order(const MoveView& view, Duration at, TimePoint now) {
   orders_.avoid.clear();
   orders_.stop.clear();
+  orders_.overdue.clear();
   orders_.held_for = unwanted_ ? std::nullopt : spec_.held_for;
   orders_.held_until = now + kHeldFor;
   const Numbers due = numbers(view);

@@ -151,6 +151,7 @@ void MoveSide::drain(bool may_stop, Duration at) {
     if (!replica.drains_since) replica.drains_since = at;
     if (!drained(replica, at)) continue;
     replica.stopped = true;
+    replica.overdue = replica.seen.in_flight > 0;
     stopped_at_ = at;
   }
 }
@@ -164,6 +165,7 @@ void MoveSide::append_orders(MoveOrders& orders) const {
   for (const Replica& replica : replicas_) {
     if (!replica.chosen || replica.stopped) orders.avoid.push_back(replica.seen.id);
     if (replica.stopped) orders.stop.push_back(replica.seen.id);
+    if (replica.overdue) orders.overdue.push_back(replica.seen.id);
   }
 }
 

@@ -81,6 +81,7 @@ class MoveSide {
     bool chosen = false;   // takes requests
     bool leaving = false;  // by order
     bool stopped = false;  // may be stopped
+    bool overdue = false;  // with requests that have had their time
     std::optional<Duration> ready_since{};
     std::optional<Duration> drains_since{};  // every front door avoids it
     Duration moved_at{};                     // its progress was another before

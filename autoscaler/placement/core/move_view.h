@@ -24,7 +24,7 @@ struct ReplicaView {
   bool avoided = false;
   bool stopping = false;       ///< the platform stops it
   std::int64_t in_flight = 0;  ///< requests on it; an open stream is one
-  /// Grows while a stream on it moves bytes; constant where that is not measured.
+  /// Changes while a request on it moves bytes; constant where that is not measured.
   std::uint64_t progress = 0;
 };
 
@@ -65,6 +65,9 @@ struct MoveView {
   /// Why no replica of the service becomes ready any more; empty: one is, or may. One that has
   /// ended is not among the replicas.
   std::string start_failure{};
+  /// Why no further replica may be started anywhere, whatever room `to` has, as a sentence; empty:
+  /// one may.
+  std::string no_starts{};
   bool frozen = false;  ///< the guard allows no removals (Guard::frozen)
   bool ending = false;  ///< this program stops
 };
@@ -76,6 +79,8 @@ struct MoveOrders {
   std::int32_t reserve = 0;    ///< replicas at `to` to hold room for, beside those that exist
   std::vector<PodId> avoid{};  ///< at both places: get no requests while others can take them
   std::vector<PodId> stop{};   ///< may be stopped; each of them is avoided
+  /// Of those, the ones with requests that have been waited for as long as they may be.
+  std::vector<PodId> overdue{};
   /// Replicas that have gone from `from` since the last step, by order of this move. Their room is
   /// reserved for `held_for` until `held_until`; without one it is free.
   std::int32_t freed = 0;

@@ -26,10 +26,8 @@ std::string Moves::refusal(const Wish& wish, TimePoint now) const {
   if (wish.from == wish.to) return service + " is at " + wish.spec.to + " already";
   if (wish.spec.cause == MoveCause::hand) return {};
   if (pending(wish.service)) return service + " is being moved";
-  if (const auto until = cooling_until(wish.service, wish.to, now)) {
-    return service + " could not be moved to " + wish.spec.to + ", which is tried again in " +
-           rest(*until, now);
-  }
+  const std::string pause = pause_words(wish.service, wish.to, wish.spec.to, now);
+  if (!pause.empty()) return service + ' ' + pause;
   if (wish.spec.cause == MoveCause::drain) return {};
   if (const auto until = cooling_until(wish.service, now)) {
     return service + " was moved, and may be again in " + rest(*until, now);
@@ -150,12 +148,37 @@ std::vector<MoveId> Moves::running() const {
   return ids;
 }
 
-void Moves::withdraw(ServiceId demand) {
-  std::erase_if(waiting_,
-                [demand](const Waiting& each) { return each.wish.spec.held_for == demand; });
+std::vector<Moves::Wish> Moves::withdraw(ServiceId demand) {
+  std::vector<Wish> dropped;
+  std::erase_if(waiting_, [demand, &dropped](Waiting& each) {
+    if (each.wish.spec.held_for != demand) return false;
+    dropped.push_back(std::move(each.wish));
+    return true;
+  });
   for (auto& [id, running] : running_) {
     if (running.wish.spec.held_for == demand) running.move.withdraw();
   }
+  return dropped;
+}
+
+bool Moves::makes_room_for(ServiceId demand) const {
+  const auto is_for = [demand](const Wish& wish) { return wish.spec.held_for == demand; };
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [&](const Waiting& each) { return is_for(each.wish); }) ||
+         std::any_of(running_.begin(), running_.end(),
+                     [&](const auto& each) { return is_for(each.second.wish); });
+}
+
+std::int64_t Moves::to_start(const std::function<std::int32_t(MoveId)>& reserved) const {
+  std::int64_t replicas = 0;
+  const auto add = [&](const Wish& wish) {
+    replicas += std::max(0, wish.replicas - reserved(wish.spec.id));
+  };
+  for (const Waiting& each : waiting_) add(each.wish);
+  for (const auto& [id, running] : running_) {
+    if (running.move.state() == MoveState::planned) add(running.wish);
+  }
+  return replicas;
 }
 
 std::int32_t Moves::leaving(PlaceId from) const {
@@ -176,6 +199,13 @@ std::optional<TimePoint> Moves::cooling_until(ServiceId service, PlaceId to, Tim
   const auto found = cooling_pairs_.find({service, to});
   if (found == cooling_pairs_.end() || found->second <= now) return std::nullopt;
   return found->second;
+}
+
+std::string Moves::pause_words(ServiceId service, PlaceId to, const std::string& name,
+                               TimePoint now) const {
+  const auto until = cooling_until(service, to, now);
+  if (!until) return {};
+  return "could not be moved to " + name + ", which is tried again in " + rest(*until, now);
 }
 
 void Moves::forget(ServiceId service) {

@@ -85,8 +85,15 @@ class Moves {
 
   [[nodiscard]] const Move& move(MoveId id) const { return running_.at(id).move; }
 
-  /// The demand of a service needs no room any more.
-  void withdraw(ServiceId demand);
+  /// The demand of a service needs no room any more. Returns what of it waited, and is dropped.
+  std::vector<Wish> withdraw(ServiceId demand);
+
+  /// A move for the demand of that service runs or waits.
+  [[nodiscard]] bool makes_room_for(ServiceId demand) const;
+
+  /// Replicas that moves will start which have not begun to reserve room; `reserved` says how many
+  /// room is kept for all the same.
+  [[nodiscard]] std::int64_t to_start(const std::function<std::int32_t(MoveId)>& reserved) const;
 
   /// Replicas on their way out of a place, as planned: of moves that run.
   [[nodiscard]] std::int32_t leaving(PlaceId from) const;
@@ -97,6 +104,10 @@ class Moves {
   /// The same, to one place.
   [[nodiscard]] std::optional<TimePoint> cooling_until(ServiceId service, PlaceId to,
                                                        TimePoint now) const;
+
+  /// "could not be moved to slow, which is tried again in 1788 s"; empty: it may be moved there.
+  [[nodiscard]] std::string pause_words(ServiceId service, PlaceId to, const std::string& name,
+                                        TimePoint now) const;
 
   /// Forgets the pauses of a service that was deleted.
   void forget(ServiceId service);

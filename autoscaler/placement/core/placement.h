@@ -9,6 +9,7 @@
 #include "common/model/placement_wish.h"
 #include "common/time/time_point.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -87,6 +88,12 @@ class Placement {
 
   /// How many more of the service the place has room for.
   [[nodiscard]] std::int32_t room(ServiceId service, PlaceId place) const;
+
+  /// How many more replicas may be started, of all services and whatever room places have; and what
+  /// bounds that, for people.
+  [[nodiscard]] std::int64_t spare() const { return std::max<std::int64_t>(0, site_.spare()); }
+
+  [[nodiscard]] std::string spare_bound() const { return site_.spare_bound(); }
 
   /// Keeps room for so many replicas of the service in the place from now on, as far as there is
   /// any; repeated at least every kPromised. Returns for how many.

@@ -46,7 +46,6 @@ std::int32_t Placement::room(ServiceId service, PlaceId place) const {
   const auto found = find(service);
   if (!found) return 0;
   std::int64_t more = 0;
-  const std::int64_t spare = std::max<std::int64_t>(0, site_.spare());
   for (const NodeId node : ledger_.nodes(place)) {
     if (!ledger_.node(node).takes()) continue;
     std::int64_t here = times(ledger_.free(node), found->each);
@@ -55,8 +54,8 @@ std::int32_t Placement::room(ServiceId service, PlaceId place) const {
     }
     more += here;
   }
-  return static_cast<std::int32_t>(
-      std::min<std::int64_t>(std::min(more, spare), std::numeric_limits<std::int32_t>::max() / 2));
+  return static_cast<std::int32_t>(std::min<std::int64_t>(
+      std::min(more, spare()), std::numeric_limits<std::int32_t>::max() / 2));
 }
 
 std::int32_t Placement::reserve(MoveId move, ServiceId service, PlaceId place,
@@ -67,8 +66,7 @@ std::int32_t Placement::reserve(MoveId move, ServiceId service, PlaceId place,
   auto& kept = room.rooms;
   kept.clear();
   const auto found = find(service);
-  const std::int64_t most =
-      std::min<std::int64_t>(replicas, std::max<std::int64_t>(0, site_.spare()));
+  const std::int64_t most = std::min<std::int64_t>(replicas, spare());
   std::int32_t reserved = 0;
   while (found && reserved < most) {
     const Choice choice = choose_in(ledger_,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -85,6 +86,7 @@ class Planning {
 
   [[nodiscard]] NoPlan reason() const {
     if (unworthy_) return NoPlan::not_worth;
+    if (short_of_starts_) return NoPlan::no_starts;
     if (made_room_) return NoPlan::destinations_full;
     const bool any = std::any_of(fields_.begin(), fields_.end(),
                                  [](const Field& field) { return !field.movable.empty(); });
@@ -277,7 +279,7 @@ class Planning {
       }
     }
     trial_.back_to(mark);
-    if (plan && !is_worth(field, *plan)) plan.reset();
+    if (plan && (!may_start(*plan) || !is_worth(field, *plan))) plan.reset();
     return plan;
   }
 
@@ -316,6 +318,14 @@ class Planning {
   [[nodiscard]] Settling settling_of(const Field& field, ServiceId service) {
     return {
         .facts = *book_.find(service), .off = field.node, .gate = request_.gate, .trials = trials_};
+  }
+
+  [[nodiscard]] bool may_start(const MovePlan& plan) {
+    std::int64_t starts = 0;
+    for (const PlannedMove& move : plan.moves) starts += std::ssize(move.to_nodes);
+    const bool enough = starts <= request_.starts_max;
+    short_of_starts_ = short_of_starts_ || !enough;
+    return enough;
   }
 
   [[nodiscard]] bool is_worth(const Field& field, const MovePlan& plan) {
@@ -406,6 +416,7 @@ class Planning {
   bool met_young_ = false;
   bool made_room_ = false;
   bool unworthy_ = false;
+  bool short_of_starts_ = false;
 };
 
 }  // namespace
@@ -426,6 +437,8 @@ std::string_view name(NoPlan reason) {
       return "destinations_full";
     case NoPlan::too_many:
       return "too_many";
+    case NoPlan::no_starts:
+      return "no_starts";
     case NoPlan::not_worth:
       return "not_worth";
   }

@@ -43,6 +43,7 @@ enum class NoPlan : std::uint8_t {
   too_young,          ///< those that would help may not be moved yet
   destinations_full,  ///< what would have to go has no other place with room
   too_many,           ///< more services would have to go than a plan may move
+  no_starts,          ///< what would have to go has more replicas than may be started anywhere
   not_worth,          ///< it would disturb more than it brings
 };
 
@@ -65,6 +66,8 @@ struct PlanRequest {
   /// Asked of the destinations; and of the node that is emptied, where what leaves is added to what
   /// may start.
   Gate gate{};
+  /// Replicas that may be started: a move starts all that leave before the first of them goes.
+  std::int64_t starts_max = kUnbounded;
 };
 
 /// Looks for the fewest services whose move makes room for a demand that has none (placement.md

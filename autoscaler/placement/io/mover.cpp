@@ -1,10 +1,6 @@
 #include "autoscaler/placement/io/mover.h"
 
-#include "autoscaler/placement/core/words.h"
-#include "common/values/closest_name.h"
-
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -27,141 +23,11 @@ Mover::Mover(Parts parts)
 
 Mover::~Mover() = default;
 
-Result<PlaceId, Problem> Mover::place_named(const std::string& name) const {
-  const placement::Ledger& ledger = parts_.placement.ledger();
-  if (const auto found = ledger.find_place(name)) return *found;
-  std::vector<std::string> names;
-  std::string list;
-  for (const PlaceId id : ledger.places()) {
-    names.push_back(ledger.place(id).name);
-    list += (list.empty() ? "" : ", ") + names.back();
-  }
-  const auto meant = closest_name(name, names);
-  return Problem{"there is no place " + name,
-                 meant ? "did you mean " + *meant + "?" : "there are " + list};
-}
-
 Revision* Mover::revision_of(ServiceId service) const {
   const auto known = parts_.placement.find(service);
   if (!known) return nullptr;
   const auto found = parts_.fleet.revisions().find(known->revision);
   return found == parts_.fleet.revisions().end() ? nullptr : found->second.get();
-}
-
-Result<Mover::Begun, Problem> Mover::move(const RevisionId& revision, const std::string& to) {
-  const auto place = place_named(to);
-  if (!place) return place.error();
-  const auto known = parts_.placement.find(revision);
-  const auto found = parts_.fleet.revisions().find(revision);
-  if (!known || found == parts_.fleet.revisions().end()) {
-    return Problem{revision.name + " does not run", "see: sluice get"};
-  }
-  const std::string& service = found->second->facts().service;
-  placement::Ledger& ledger = parts_.placement.ledger();
-  if (ledger.place(*place).state == placement::PlaceState::draining) {
-    return Problem{to + " is being drained", "sluice undrain " + to};
-  }
-  if (found->second->facts().one_at_a_time && !found->second->pods().empty()) {
-    return Problem{service + " cannot be moved: it has a fixed port, so that two replicas of it " +
-                       "cannot run beside each other",
-                   "let it listen on $PORT, or move it while it sleeps"};
-  }
-  if (!known->order->tier_of(*place)) {
-    return Problem{service + " may not run in " + to,
-                   "change the placement.sluice.dev keys of its template"};
-  }
-  std::vector<PlaceId> from;
-  std::int32_t there = 0;
-  for (const PlaceId each : ledger.places()) {
-    const std::int32_t count = parts_.placement.count(known->id, each);
-    there += count;
-    if (each != *place && count > 0) from.push_back(each);
-  }
-  if (there == 0) {
-    parts_.placement.prefer(revision, *place);
-    return Begun{.asleep = true};
-  }
-  begin_cycle();
-  Begun begun;
-  // Where its replicas are when the moves before have ended is seen then.
-  if (moves_.pending(known->id)) {
-    for (const PlaceId each : ledger.places()) {
-      if (each == *place) continue;
-      const auto id = moves_.add({.service = known->id,
-                                  .from = each,
-                                  .to = *place,
-                                  .spec = spec_of(*found->second, each, *place, MoveCause::hand)},
-                                 parts_.clock.now());
-      if (id) begun.moves.push_back(*id);
-    }
-    look();
-    return begun;
-  }
-  std::vector<placement::PlannedMove> planned;
-  for (const PlaceId each : from) {
-    const auto one = placement::move_to(ledger, *this, known->id, each, *place);
-    if (!one) return no_room_to_move(*known, service, each, *place);
-    planned.push_back(*one);
-  }
-  for (const placement::PlannedMove& one : planned) {
-    if (const auto id = add(one, MoveCause::hand)) begun.moves.push_back(*id);
-  }
-  look();
-  return begun;
-}
-
-Problem Mover::no_room_to_move(const placement::Placement::Service& known,
-                               const std::string& service, PlaceId from, PlaceId to) const {
-  const placement::Ledger& ledger = parts_.placement.ledger();
-  const std::string& name = ledger.place(to).name;
-  const placement::Demand demand{.service = known.id,
-                                 .need = known.each,
-                                 .order = known.order,
-                                 .max_per_node = known.wish->max_per_node};
-  const auto refusal = placement::choose_in(ledger, demand, to).refusal;
-  std::string why = placement::refusal_words(ledger, refusal, {});
-  if (why.empty()) {
-    why = name + " has room for " +
-          placement::counted(parts_.placement.room(known.id, to), "replica");
-  }
-  return {why + "; " + service + " has " +
-              placement::counted(parts_.placement.count(known.id, from), "replica") + " to move",
-          placement::refused(refusal.reason) ? "give " + name + " more in config.yaml"
-                                             : "make room there first: sluice places"};
-}
-
-std::optional<Problem> Mover::drain(const std::string& place) {
-  const auto found = place_named(place);
-  if (!found) return found.error();
-  placement::Ledger& ledger = parts_.placement.ledger();
-  placement::Place changed = ledger.place(*found);
-  changed.state = placement::PlaceState::draining;
-  ledger.update_place(*found, std::move(changed));
-  drains_[*found] = {};
-  parts_.place_news(place);
-  parts_.fleet.room_changed();
-  look();
-  return std::nullopt;
-}
-
-std::optional<Problem> Mover::undrain(const std::string& place) {
-  const auto found = place_named(place);
-  if (!found) return found.error();
-  placement::Ledger& ledger = parts_.placement.ledger();
-  placement::Place changed = ledger.place(*found);
-  changed.state = placement::PlaceState::ready;
-  ledger.update_place(*found, std::move(changed));
-  drains_.erase(*found);
-  parts_.place_news(place);
-  parts_.fleet.room_changed();
-  return std::nullopt;
-}
-
-const Mover::Drain* Mover::drain_of(const std::string& place) const {
-  const auto id = parts_.placement.ledger().find_place(place);
-  if (!id) return nullptr;
-  const auto found = drains_.find(*id);
-  return found == drains_.end() ? nullptr : &found->second;
 }
 
 void Mover::served(const RevisionId& revision, const std::string& address, bool failed, bool cut) {
@@ -208,20 +74,9 @@ placement::MoveSpec Mover::spec_of(const Revision& revision, PlaceId from, Place
   spec.to = ledger.place(to).name;
   spec.cause = cause;
   spec.usual_start = measured(revision).usual_start.value_or(Duration{0});
-  // How much a stream moves is not measured here: every request gets what a stream would get.
+  spec.drain.request_max = facts.timeout;
   spec.drain.drain_max = std::max(spec.drain.drain_max, facts.timeout);
-  spec.drain.request_max = spec.drain.drain_max;
   return spec;
-}
-
-// Another revision of its service serves, or is to.
-bool Mover::is_replaced(const Revision& revision) const {
-  const auto& all = parts_.fleet.revisions();
-  return std::any_of(all.begin(), all.end(), [&revision](const auto& each) {
-    const model::Revision& other = each.second->facts();
-    return each.second.get() != &revision && !other.retired &&
-           other.service == revision.facts().service;
-  });
 }
 
 std::optional<MoveId> Mover::add(const placement::PlannedMove& planned, MoveCause cause,
@@ -246,7 +101,7 @@ void Mover::look() {
   guard_.observe({.nodes = static_cast<std::int32_t>(parts_.placement.ledger().places().size())},
                  parts_.clock.now());
   if (!stopping_) {
-    evacuate();
+    evacuate(false);
     withdraw();
     if (std::exchange(short_, false)) plan();
     (void)moves_.begin_due(parts_.clock.now(),
@@ -265,20 +120,12 @@ void Mover::on_shortage() {
 void Mover::tick() {
   if (is_one_place() || stopping_) return;
   begin_cycle();
+  evacuate(true);
   come_home();
   for (const auto& [id, revision] : parts_.fleet.revisions()) {
     if (revision->missing() != nullptr) short_ = true;
   }
   arm();
-}
-
-std::string Mover::refusal_of(const Revision& revision,
-                              const placement::PlannedMove& planned) const {
-  return moves_.refusal({.service = planned.service,
-                         .from = planned.from,
-                         .to = planned.to,
-                         .spec = spec_of(revision, planned.from, planned.to, MoveCause::drain)},
-                        parts_.clock.now());
 }
 
 // Where the service has replicas to move; its destination, when it has none anywhere else.
@@ -297,59 +144,6 @@ void Mover::find_source(placement::Moves::Wish& wish) const {
   wish.spec.from = parts_.placement.ledger().place(from).name;
 }
 
-std::string Mover::why_it_stays(const placement::Evacuation::Remaining& one) const {
-  if (one.reason == placement::Stays::pinned) {
-    const Revision* const revision = revision_of(one.service);
-    const bool single = revision != nullptr && revision->facts().one_at_a_time;
-    return single ? "it has a fixed port, so that two replicas cannot run beside each other"
-                  : "it may not be moved";
-  }
-  const auto known = parts_.placement.find(one.service);
-  if (const std::string barred = barred_words(one.service); !barred.empty()) return barred;
-  if (one.reason == placement::Stays::no_match || !known) return "no other place matches";
-  std::optional<PlaceId> here;
-  for (const auto& [place, drain] : drains_) {
-    if (parts_.placement.count(one.service, place) > 0) here = place;
-  }
-  const std::string why = placement::why_no_node(parts_.placement.ledger(),
-                                                 {.service = known->id,
-                                                  .need = known->each,
-                                                  .order = known->order,
-                                                  .max_per_node = known->wish->max_per_node,
-                                                  .not_in = here},
-                                                 *known->wish, {});
-  return why.empty() ? "no other place has room for all of it" : why;
-}
-
-void Mover::evacuate() {
-  std::vector<std::string> emptied;
-  for (auto& [place, drain] : drains_) {
-    const std::int32_t leaving = moves_.leaving(place);
-    if (drain.over || leaving >= rules_.moves.drain_batch) continue;
-    const auto found = placement::evacuate(parts_.placement.ledger(), *this, parameters_,
-                                           policy_for(rules_.policies, MoveCause::drain), place,
-                                           rules_.moves.drain_batch - leaving);
-    drain.remaining.clear();
-    bool begun = false;
-    for (const placement::PlannedMove& one : found.moves) {
-      if (add(one, MoveCause::drain)) {
-        begun = true;
-      } else if (const Revision* const revision = revision_of(one.service)) {
-        const std::string why = refusal_of(*revision, one);
-        if (!why.empty()) drain.remaining.push_back(revision->facts().service + ": " + why);
-      }
-    }
-    for (const auto& each : found.remaining) {
-      const Revision* const revision = revision_of(each.service);
-      if (revision == nullptr) continue;
-      drain.remaining.push_back(revision->facts().service + ": " + why_it_stays(each));
-    }
-    drain.over = !begun && !found.more && found.moving == 0 && leaving == 0;
-    if (drain.over) emptied.push_back(parts_.placement.ledger().place(place).name);
-  }
-  for (const std::string& place : emptied) parts_.place_news(place);
-}
-
 void Mover::step(MoveId id) {
   const TimePoint now = parts_.clock.now();
   const placement::Moves::Wish wish = moves_.wish(id);
@@ -359,7 +153,7 @@ void Mover::step(MoveId id) {
     view.deleted = true;
   } else {
     view = revision->move_view(wish.spec.from, wish.spec.to);
-    view.changed = revision->facts().retired && is_replaced(*revision);
+    view.changed = is_replaced(*revision);
     view.deleted = revision->facts().retired && !view.changed;
   }
   const Tallies& tallies = tallies_[id];
@@ -370,6 +164,10 @@ void Mover::step(MoveId id) {
                  parts_.placement.room(wish.service, wish.to);
   view.from.most = static_cast<std::int32_t>(view.from.replicas.size()) +
                    parts_.placement.room(wish.service, wish.from);
+  if (moves_.move(id).state() == placement::MoveState::reserved && parts_.placement.spare() == 0) {
+    view.no_starts =
+        no_starts_words({.left = view.reserved + starts_left(), .needed = wish.replicas});
+  }
   view.ending = stopping_;
   view.frozen = guard_.frozen().has_value();
   placement::MoveRecord record = moves_.move(id).record();
@@ -383,7 +181,10 @@ void Mover::step(MoveId id) {
     if (revision != nullptr && revision->pods().empty()) {
       parts_.placement.prefer(revision->facts().id, wish.to);
     }
-    if (wish.spec.held_for) end_demand(id, wish);
+    if (wish.spec.held_for) {
+      parts_.placement.promise_freed(wish.service, wish.from, std::nullopt);
+      if (!moves_.makes_room_for(*wish.spec.held_for)) demands_.erase(*wish.spec.held_for);
+    }
     for (const placement::MoveRecord& each : moves_.records()) {
       if (each.id == id) record = each;
     }
@@ -403,25 +204,6 @@ void Mover::step(MoveId id) {
   if (orders.freed > 0 && wish.spec.held_for) {
     if (Revision* const demand = revision_of(*wish.spec.held_for)) demand->on_room_changed();
   }
-}
-
-void Mover::end_demand(MoveId id, const placement::Moves::Wish& wish) {
-  parts_.placement.promise_freed(wish.service, wish.from, std::nullopt);
-  for (const MoveId other : moves_.running()) {
-    if (other != id && moves_.wish(other).spec.held_for == wish.spec.held_for) return;
-  }
-  demands_.erase(*wish.spec.held_for);
-}
-
-void Mover::note(const placement::MoveRecord& record) {
-  if (record.cause != MoveCause::drain) return;
-  const auto place = parts_.placement.ledger().find_place(record.from);
-  const auto found = place ? drains_.find(*place) : drains_.end();
-  if (found == drains_.end()) return;
-  found->second.cut += record.cut;
-  if (record.end != placement::MoveEnd::done) return;
-  ++found->second.services;
-  found->second.replicas += record.drained;
 }
 
 void Mover::arm() {

@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Mover final : private placement::ServiceBook {
     std::int32_t replicas = 0;
     std::int64_t cut = 0;                ///< requests broken off by that
     std::vector<std::string> remaining;  ///< services that cannot leave, each with why
-    bool over = false;                   ///< it is empty, or nothing more can leave
+    bool over = false;                   ///< it is empty, or nothing more can leave now
   };
 
   /// What a move by hand comes to.
@@ -79,11 +80,13 @@ class Mover final : private placement::ServiceBook {
   /// For words about what rank() answers.
   [[nodiscard]] std::string service_name(placement::ServiceId service) const;
 
-  /// Moves all replicas of the revision to the place, by hand. A problem: no such place, or no room
-  /// for all of them.
-  [[nodiscard]] Result<Begun, Problem> move(const RevisionId& revision, const std::string& to);
+  /// Moves all replicas of the revisions of one service to the place, by hand. A problem: no such
+  /// place, no room for all of them together, or one of them may not be moved; nothing is begun.
+  [[nodiscard]] Result<Begun, Problem> move(std::span<const RevisionId> revisions,
+                                            const std::string& to);
 
-  /// Nothing new goes to the place, and what is there leaves as far as it can.
+  /// Nothing new goes to the place, and what is there leaves as far as it can. What stays is tried
+  /// again each second.
   [[nodiscard]] std::optional<Problem> drain(const std::string& place);
 
   /// The place takes replicas again. Moves that run are finished.
@@ -108,7 +111,7 @@ class Mover final : private placement::ServiceBook {
   /// A revision has no room for all that it wants: moves that would make some are looked for soon.
   void on_shortage();
 
-  /// Call each second: services come home.
+  /// Call each second: services come home, and what has stayed in a drained place is tried again.
   void tick();
 
   /// The revision is gone: its number may be another's soon, which has no pauses.
@@ -143,6 +146,12 @@ class Mover final : private placement::ServiceBook {
     placement::Tally to;
   };
 
+  /// Replicas that a move may start, and those that it has to.
+  struct Starts {
+    std::int64_t left = 0;
+    std::int64_t needed = 0;
+  };
+
   [[nodiscard]] const placement::ServiceFacts* find(placement::ServiceId service) const override;
   [[nodiscard]] std::optional<std::int64_t> measure(placement::Parameter parameter,
                                                     placement::ServiceId service) const override;
@@ -153,14 +162,21 @@ class Mover final : private placement::ServiceBook {
   [[nodiscard]] Result<placement::PlaceId, Problem> place_named(const std::string& name) const;
   [[nodiscard]] Revision* revision_of(placement::ServiceId service) const;
   [[nodiscard]] bool is_replaced(const Revision& revision) const;
-  [[nodiscard]] Problem no_room_to_move(const placement::Placement::Service& known,
-                                        const std::string& service, placement::PlaceId from,
+  [[nodiscard]] const std::set<std::string>& rolling() const;
+  [[nodiscard]] std::optional<Problem> why_not_by_hand(const RevisionId& revision,
+                                                       placement::PlaceId to) const;
+  [[nodiscard]] Problem no_room_to_move(std::span<const placement::Source> sources,
                                         placement::PlaceId to) const;
+  void begin_later(placement::ServiceId service, placement::PlaceId to, Begun& begun);
+  [[nodiscard]] bool may_start_elsewhere(const placement::Placement::Service& known) const;
+  [[nodiscard]] std::int64_t starts_left() const;
+  [[nodiscard]] std::string no_starts_words(const Starts& starts) const;
   [[nodiscard]] std::string refusal_of(const Revision& revision,
                                        const placement::PlannedMove& planned) const;
   void find_source(placement::Moves::Wish& wish) const;
   [[nodiscard]] std::string barred_words(placement::ServiceId service) const;
-  [[nodiscard]] std::string why_it_stays(const placement::Evacuation::Remaining& one) const;
+  [[nodiscard]] std::string why_it_stays(const placement::Evacuation::Remaining& one,
+                                         placement::PlaceId place) const;
   [[nodiscard]] placement::MoveSpec spec_of(const Revision& revision, placement::PlaceId from,
                                             placement::PlaceId to,
                                             placement::MoveCause cause) const;
@@ -168,7 +184,8 @@ class Mover final : private placement::ServiceBook {
                                        placement::MoveCause cause,
                                        std::optional<placement::ServiceId> held_for = {});
   void look();
-  void evacuate();
+  void evacuate(bool again);
+  [[nodiscard]] bool take_out(placement::PlaceId place, Drain& drain);
   void plan();
   void plan_for(const Revision& revision);
   void look_for_room(const Revision& revision, const placement::Placement::Service& known,
@@ -182,7 +199,6 @@ class Mover final : private placement::ServiceBook {
   [[nodiscard]] bool is_one_place() const { return parts_.placement.ledger().places().size() < 2; }
 
   void step(placement::MoveId id);
-  void end_demand(placement::MoveId id, const placement::Moves::Wish& wish);
   void note(const placement::MoveRecord& record);
   void arm();
 
@@ -200,6 +216,7 @@ class Mover final : private placement::ServiceBook {
   mutable std::map<placement::ServiceId, placement::ServiceFacts> book_;
   mutable std::map<placement::ServiceId, placement::PlaceOrder> orders_;
   mutable std::optional<placement::Applications> applications_;  // absent: not asked for
+  mutable std::optional<std::set<std::string>> rolling_;
   std::unique_ptr<Timer> timer_;
   bool armed_ = false;
   bool stopping_ = false;

@@ -23,6 +23,7 @@ constexpr double kThousandSeconds = 1000;
 void Mover::begin_cycle() {
   book_.clear();
   applications_.reset();
+  rolling_.reset();
   parameters_.begin_cycle();
 }
 
@@ -41,11 +42,22 @@ const placement::Applications& Mover::applications() const {
   return *applications_;
 }
 
+// Of each place that it likes less than another, all that it has there may be started once more.
+bool Mover::may_start_elsewhere(const placement::Placement::Service& known) const {
+  const std::int64_t left = starts_left();
+  const auto entries = known.order->entries();
+  return std::all_of(entries.begin(), entries.end(), [&](const placement::PlaceOrder::Entry& each) {
+    return each.tier == 0 || parts_.placement.count(known.id, each.place) <= left;
+  });
+}
+
 void Mover::come_home() {
   std::vector<ServiceId> services;
   for (const auto& [id, revision] : parts_.fleet.revisions()) {
     const auto known = parts_.placement.find(id);
-    if (known && !revision->pods().empty()) services.push_back(known->id);
+    if (known && !revision->pods().empty() && may_start_elsewhere(*known)) {
+      services.push_back(known->id);
+    }
   }
   // Of those that are equally far from home the policy chooses.
   (void)placement::sort_by_policy(services, policy_for(rules_.policies, MoveCause::home), *this,
@@ -82,7 +94,8 @@ placement::PlanOutcome Mover::outcome_for(const Revision& revision,
                                   .max_per_node = known.wish->max_per_node},
                        .urgency = revision.granted() == 0 ? placement::Urgency::cold
                                   : panic                 ? placement::Urgency::panic
-                                                          : placement::Urgency::normal},
+                                                          : placement::Urgency::normal,
+                       .starts_max = starts_left()},
                       policy_for(rules_.policies, MoveCause::full), rules_.plan,
                       parts_.clock.now());
 }
@@ -104,8 +117,13 @@ void Mover::begin_plan(const placement::MovePlan& plan, ServiceId demand) {
 void Mover::withdraw() {
   for (const ServiceId demand : demands_) {
     const Revision* const revision = revision_of(demand);
-    if (revision == nullptr || revision->missing() == nullptr) moves_.withdraw(demand);
+    if (revision != nullptr && revision->missing() != nullptr) continue;
+    for (const placement::Moves::Wish& dropped : moves_.withdraw(demand)) {
+      parts_.placement.reserve(dropped.spec.id, dropped.service, dropped.to, 0, parts_.clock.now());
+      parts_.placement.promise_freed(dropped.service, dropped.from, std::nullopt);
+    }
   }
+  std::erase_if(demands_, [this](ServiceId demand) { return !moves_.makes_room_for(demand); });
 }
 
 const placement::ServiceFacts* Mover::find(ServiceId service) const {
@@ -130,8 +148,8 @@ const placement::ServiceFacts* Mover::find(ServiceId service) const {
                                 .usual_start = measured(*revision).usual_start};
   facts.movable = placed->wish->movable.value_or(true) && placed->wish->pin.empty() &&
                   !revision->facts().one_at_a_time;
-  facts.moving = moves_.find(service) != nullptr || revision->facts().retired ||
-                 revision->facts().chosen.has_value();
+  facts.moving = moves_.pending(service) || revision->facts().retired ||
+                 revision->facts().chosen.has_value() || is_replaced(*revision);
   for (const Revision::PodFacts& pod : revision->pods()) {
     facts.started = std::max(facts.started, pod.seen);
   }

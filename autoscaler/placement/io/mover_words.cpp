@@ -2,7 +2,6 @@
 
 #include "autoscaler/placement/io/mover.h"
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +25,7 @@ placement::LikedPlace Mover::why_elsewhere(const RevisionId& revision, const std
                            .order = &above,
                            .max_per_node = known->wish->max_per_node};
   placement::Planner planner{parts_.placement.ledger(), *this, parameters_};
-  const auto outcome = planner.plan({.demand = demand},
+  const auto outcome = planner.plan({.demand = demand, .starts_max = starts_left()},
                                     policy_for(rules_.policies, MoveCause::full), rules_.plan, now);
   std::vector<placement::Barred> barred;
   for (const placement::PlaceOrder::Entry& each : above.entries()) {
@@ -92,11 +91,9 @@ std::string Mover::barred_words(placement::ServiceId service) const {
   if (!known) return {};
   const TimePoint now = parts_.clock.now();
   for (const placement::PlaceOrder::Entry& each : known->order->entries()) {
-    const auto until = moves_.cooling_until(service, each.place, now);
-    if (!until) continue;
-    return "it could not be moved to " + parts_.placement.ledger().place(each.place).name +
-           ", which is tried again in " +
-           std::to_string(std::chrono::ceil<std::chrono::seconds>(*until - now).count()) + " s";
+    const std::string& name = parts_.placement.ledger().place(each.place).name;
+    const std::string pause = moves_.pause_words(service, each.place, name, now);
+    if (!pause.empty()) return "it " + pause;
   }
   return {};
 }

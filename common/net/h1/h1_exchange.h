@@ -41,6 +41,7 @@ class H1Exchange final : public Connection, public Exchange, private UpstreamUse
   /// A WebSocket's client gets a Close frame; other tunnels and requests are left alone.
   void close_tunnel() override;
 
+  [[nodiscard]] std::uint64_t moved() const override;
   [[nodiscard]] std::size_t memory() const override;
   [[nodiscard]] std::optional<std::uint32_t> peer_user() override;
   void set_timeouts(const Timeouts& timeouts) override;

@@ -333,4 +333,12 @@ void H1Exchange::tell_lost(const ConnectFailure& failure) {
   answer(http::response_for(failure.error, failure.text));
 }
 
+std::uint64_t H1Exchange::moved() const {
+  std::uint64_t bytes = Exchange::moved() + parser_.content_bytes();
+  if (upstream_ != nullptr && response_head_done_ && !tunnel_) {
+    bytes += upstream_->parser.content_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace sluice::net

@@ -92,6 +92,12 @@ class Exchange {
 
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
 
+  /// Bytes of bodies and of an upgraded connection that have gone either way by now, where
+  /// traffic() may count them only at the end.
+  [[nodiscard]] virtual std::uint64_t moved() const {
+    return traffic_.request_bytes + traffic_.response_bytes;
+  }
+
   /// Whether any byte of the request's body has gone to an upstream.
   [[nodiscard]] bool body_sent() const { return body_sent_; }
 

@@ -177,6 +177,7 @@ class Engine final : public autoscaler::MachineApi,
 
   [[nodiscard]] std::int64_t on_pod(const RevisionId& id, const PodId& pod) const override;
   [[nodiscard]] std::uint64_t sent_to(const RevisionId& id, const PodId& pod) const override;
+  [[nodiscard]] std::uint64_t moved(const RevisionId& id, const PodId& pod) const;
   void each_front_of(
       const RevisionId& id, const PodId& pod,
       const std::function<void(activator::RevisionHandle, const PodId&)>& visit) const;

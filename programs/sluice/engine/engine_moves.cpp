@@ -33,6 +33,12 @@ autoscaler::Mover::Measured Engine::measured(const RevisionId& id) const {
   return {.cpu = revision->cpu_used(), .usual_start = revision->usual_start()};
 }
 
+std::uint64_t Engine::moved(const RevisionId& id, const PodId& pod) const {
+  std::uint64_t sum = 0;
+  each_front_of(id, pod, [&](auto handle, const PodId& at) { sum += front_.moved(handle, at); });
+  return sum;
+}
+
 // Of the settings only these may change while the engine runs.
 void Engine::reload_settings(bool always) {
   if (closing_) return;

@@ -55,6 +55,7 @@ autoscaler::Surroundings Engine::surroundings() {
           .news = [this] { peer_.news(); },
           .load_now = [this](const RevisionId& id,
                              const PodId& pod) { return static_cast<double>(on_pod(id, pod)); },
+          .moved_now = [this](const RevisionId& id, const PodId& pod) { return moved(id, pod); },
           .on_shortage = [this] { mover_.on_shortage(); },
           .room_is_made = [this](const RevisionId& id) { return mover_.room_made_for(id); }};
 }

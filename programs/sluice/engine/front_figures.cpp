@@ -124,6 +124,14 @@ json FrontFigures::last_cold_start(const Revision& revision) const {
   return service == nullptr || !service->last_cold_start ? json{} : *service->last_cold_start;
 }
 
+std::vector<RevisionId> FrontFigures::sharing(const RevisionId& revision) const {
+  const ProcessService* const service = parts_.platform.service_of(revision);
+  std::vector<RevisionId> all{revision};
+  if (service == nullptr || !service->current || service->current->id() != revision) return all;
+  for (const auto& each : service->pinned) all.push_back(each->id());
+  return all;
+}
+
 void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
                                     json& replica) const {
   // It may be of another revision of the service.

@@ -65,6 +65,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
   void complete_replica(const autoscaler::Revision& revision, const PodId& pod,
                         nlohmann::json& replica) const override;
   void complete_place(nlohmann::json& place) const override;
+  [[nodiscard]] std::vector<RevisionId> sharing(const RevisionId& revision) const override;
   [[nodiscard]] nlohmann::json last_cold_start(const autoscaler::Revision& revision) const override;
   [[nodiscard]] nlohmann::json callers(const autoscaler::Revision& revision) const override;
   void complete_explanation(const autoscaler::Revision& revision,

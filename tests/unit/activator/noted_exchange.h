@@ -54,6 +54,8 @@ class Noted final : public net::Exchange {
 
   [[nodiscard]] std::size_t memory() const override { return bytes; }
 
+  [[nodiscard]] std::uint64_t moved() const override { return moved_bytes; }
+
   void set_timeouts(const net::Timeouts& /*timeouts*/) override {}
 
   void hold() override { where = "held"; }
@@ -70,6 +72,7 @@ class Noted final : public net::Exchange {
 
   std::string where;  // the pod, or another result
   std::size_t bytes = 1000;
+  std::uint64_t moved_bytes = 0;
   std::function<void()> on_respond;
 
  private:

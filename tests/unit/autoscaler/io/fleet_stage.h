@@ -6,10 +6,10 @@
 #include "common/api/event_ring.h"
 #include "tests/support/manual_loop.h"
 #include "tests/unit/autoscaler/io/fake_platform.h"
+#include "tests/unit/autoscaler/io/unanswered.h"
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -18,15 +18,6 @@
 namespace sluice::autoscaler {
 
 inline const RevisionId kShop{"shop", "web"};
-
-/// No pod answers a scrape.
-class Unanswered final : public StatSource {
- public:
-  [[nodiscard]] std::unique_ptr<Question> ask(const std::string& /*address*/,
-                                              Answered /*answered*/) override {
-    return std::make_unique<Question>();
-  }
-};
 
 /// A fleet of one revision in virtual time.
 class FleetTest : public ::testing::Test {

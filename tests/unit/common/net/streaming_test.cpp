@@ -68,6 +68,29 @@ TEST_F(StreamingTest, StreamsTheResponseWhileTheRequestStillFlows) {
   expect_quiet();
 }
 
+TEST_F(StreamingTest, WhatBodiesHaveMovedIsKnownWhileTheyFlow) {
+  upstream_.play({{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"}});
+  const Exchange* running = nullptr;
+  gateway_.on_begin = [&](Exchange& exchange) {
+    running = &exchange;
+    forward(exchange);
+  };
+  Client client{address_};
+  client.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  until_seen(client, "\r\n\r\n");
+  EXPECT_EQ(running->moved(), 0U);
+
+  client.send("5\r\nthree\r\n");
+  until_heard("three\r\n");
+  EXPECT_EQ(running->moved(), 5U);
+  upstream_.say("4\r\nfour\r\n");
+  until_seen(client, "four\r\n");
+  EXPECT_EQ(running->moved(), 9U);
+  client.send("0\r\n\r\n");
+  upstream_.say("0\r\n\r\n");
+  expect_quiet();
+}
+
 TEST_F(StreamingTest, FinishesAnUploadThatStillRunsAfterItsResponse) {
   upstream_.play({{""}});
   Client client{address_};

@@ -74,6 +74,48 @@ TEST_F(RollOverTest, ARollOverDuringARollOverKeepsTheNewestOfTheOldReplicas) {
   EXPECT_TRUE(listener_.revisions.at("app-00001").retired);
 }
 
+TEST_F(RollOverTest, ANewRevisionStartsWhenAMoveThatShiftsIsOver) {
+  put(spec());
+  order("app-00001", 3);
+  ready({"app-00001-1", "app-00001-2", "app-00001-3"});
+  platform_.apply({"default", "app-00001"}, {.replicas = 3, .shifting = true, .beside = 1});
+  put(changed("b"));
+  EXPECT_EQ(listener_.revisions.at("app-00002").initial, 2);
+  order("app-00002", 1);
+  turn();
+  EXPECT_EQ(there(), "app-00001-1 app-00001-2 app-00001-3");
+  EXPECT_EQ(amiss(), "app-00002 starting: it starts when app-00001 has been moved");
+
+  order("app-00001", 3);
+  turn();
+  ready({"app-00002-1"});
+  EXPECT_EQ(platform_.find("app")->current->name(), "app-00002");
+}
+
+TEST_F(RollOverTest, AReplicaWhoseRequestsHaveHadTheirTimeIsStoppedWithThem) {
+  put(spec());
+  order("app-00001", 2);
+  ready({"app-00001-1", "app-00001-2"});
+  requests_.on_pods["app-00001-1"] = requests_.on_pods["app-00001-2"] = 1;
+
+  platform_.apply({"default", "app-00001"},
+                  {.remove = {{"app-00001-1"}, {"app-00001-2"}}, .overdue = {{"app-00001-2"}}});
+  turn();
+
+  EXPECT_EQ(replica("app-00001-1").stopped, 0);
+  EXPECT_EQ(replica("app-00001-2").stopped, 1);
+}
+
+TEST_F(RollOverTest, ANewRevisionDoesNotWaitForAMoveThatHasNotShifted) {
+  serve_by_one();
+  platform_.apply({"default", "app-00001"}, {.replicas = 2, .beside = 1});
+  put(changed("b"));
+  order("app-00002", 1);
+  turn();
+  ready({"app-00002-1"});
+  EXPECT_EQ(platform_.find("app")->current->name(), "app-00002");
+}
+
 TEST_F(RollOverTest, AnInitialScaleIsReadyBeforeTheNewRevisionServesThoughTheOldOneSleeps) {
   put(spec());
   ServiceSpec next = changed("b");

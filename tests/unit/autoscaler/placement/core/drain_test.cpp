@@ -33,8 +33,9 @@ class Drained {
   /// Plans what can leave, and lets the oldest move that runs end. False: nothing is left to do.
   bool cycle() {
     scene.parameters().begin_cycle();
-    const Evacuation found = evacuate(scene.ledger(), scene, scene.parameters(), scene.policy,
-                                      scene.place_id("fast"), MoveLimits{}.drain_batch);
+    const Evacuation found =
+        evacuate(scene.ledger(), scene, scene.parameters(), scene.policy, scene.place_id("fast"),
+                 {.replicas_max = MoveLimits{}.drain_batch});
     remaining = found.remaining;
     for (const PlannedMove& planned : found.moves) add(planned);
     static_cast<void>(moves.begin_due(scene.now));

@@ -69,6 +69,19 @@ TEST_F(FullPlace, ADestinationThatIsFullIsPassedOver) {
   EXPECT_EQ(scene_.plan("new"), "two fast->third, then fast");
 }
 
+TEST_F(FullPlace, AServiceWithMoreReplicasThanMayBeStartedIsPassedOver) {
+  scene_.service("small", {.need = cpu(150)});
+  scene_.end("two", "fast");
+  scene_.run("small", "fast", 2);
+  scene_.measures("one").in_flight = scene_.measures("three").in_flight = 9;
+  ASSERT_EQ(scene_.plan("new"), "small fast->slow, then fast");
+
+  scene_.starts_max = 1;
+  EXPECT_EQ(scene_.plan("new"), "one fast->slow, then fast");
+  scene_.starts_max = 0;
+  EXPECT_EQ(scene_.plan("new"), "no_starts");
+}
+
 // E12
 TEST_F(FullPlace, ServicesOfTwoFullPlacesAreNotSwapped) {
   scene_.service("crowd", {.need = cpu(1000)});

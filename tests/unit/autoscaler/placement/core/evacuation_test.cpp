@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace sluice::placement {
 namespace {
@@ -37,11 +38,13 @@ class Drained : public ::testing::Test {
     scene_.set_state("fast", PlaceState::draining);
   }
 
-  [[nodiscard]] std::string evacuated(std::int32_t replicas_max) {
+  [[nodiscard]] std::string evacuated(std::int32_t replicas_max,
+                                      std::int64_t starts_max = kUnbounded) {
     (void)scene_.demand("a");
     scene_.parameters().begin_cycle();
     return text(scene_, evacuate(scene_.ledger(), scene_, scene_.parameters(), scene_.policy,
-                                 scene_.place_id("fast"), replicas_max));
+                                 scene_.place_id("fast"),
+                                 {.replicas_max = replicas_max, .starts_max = starts_max}));
   }
 
   Scene scene_;
@@ -69,7 +72,7 @@ TEST_F(Drained, WhatMovesAlreadyIsCountedApart) {
 
   scene_.parameters().begin_cycle();
   const Evacuation found = evacuate(scene_.ledger(), scene_, scene_.parameters(), scene_.policy,
-                                    scene_.place_id("fast"), 10);
+                                    scene_.place_id("fast"), {.replicas_max = 10});
 
   EXPECT_EQ(found.moving, 1);
   EXPECT_EQ(found.moves.size(), 2U);
@@ -81,18 +84,47 @@ TEST_F(Drained, AgeDoesNotCount) {
   EXPECT_EQ(evacuated(2), "a fast->slow, more");
 }
 
-TEST_F(Drained, ByHandAServiceGoesWhereItIsSentIfThereIsRoom) {
-  const auto move = move_to(scene_.ledger(), scene_, scene_.id("a"), scene_.place_id("fast"),
-                            scene_.place_id("slow"));
-  ASSERT_TRUE(move);
-  EXPECT_EQ(move->to_nodes.size(), 2U);
+TEST_F(Drained, WhatHasMoreReplicasThanMayBeStartedStays) {
+  scene_.service("d");
+  scene_.run("d", "fast", 1);
+
+  EXPECT_EQ(evacuated(10, 3), "a fast->slow, d fast->slow, b no_starts, c no_starts, all");
+  EXPECT_EQ(evacuated(10, 0), "a no_starts, b no_starts, c no_starts, d no_starts, all");
+}
+
+class ByHand : public Drained {
+ protected:
+  [[nodiscard]] bool fits(const std::vector<std::string>& froms, const std::string& to) {
+    std::vector<Source> sources;
+    for (const std::string& from : froms) {
+      sources.push_back({.service = scene_.id("a"), .place = scene_.place_id(from)});
+    }
+    const auto moves = move_to(scene_.ledger(), scene_, sources, scene_.place_id(to));
+    EXPECT_EQ(scene_.ledger().problem(), "");
+    return moves && moves->size() == froms.size();
+  }
+};
+
+TEST_F(ByHand, AServiceGoesWhereItIsSentIfThereIsRoom) {
+  EXPECT_TRUE(fits({"fast"}, "slow"));
 
   scene_.service("crowd");
   scene_.run("crowd", "slow", 7);
-  EXPECT_FALSE(move_to(scene_.ledger(), scene_, scene_.id("a"), scene_.place_id("fast"),
-                       scene_.place_id("slow")));
-  EXPECT_FALSE(move_to(scene_.ledger(), scene_, scene_.id("a"), scene_.place_id("fast"),
-                       scene_.place_id("fast")));
+  EXPECT_FALSE(fits({"fast"}, "slow"));
+  EXPECT_FALSE(fits({"fast"}, "fast"));
+}
+
+TEST_F(ByHand, TheRoomForWhatComesFromSeveralPlacesIsProvenTogether) {
+  scene_.place("other", {.preference = 2, .capacity = slots(8)});
+  scene_.run("a", "other", 2);
+  scene_.service("crowd");
+  scene_.run("crowd", "slow", 4);
+  EXPECT_TRUE(fits({"fast", "other"}, "slow"));
+
+  scene_.run("crowd", "slow", 1);  // room for 3
+  EXPECT_TRUE(fits({"fast"}, "slow"));
+  EXPECT_TRUE(fits({"other"}, "slow"));
+  EXPECT_FALSE(fits({"fast", "other"}, "slow"));
 }
 
 class Home : public ::testing::Test {

@@ -147,6 +147,17 @@ TEST(MoveEndings, WithoutRoomInTheNextCycleAMoveIsGivenUp) {
   EXPECT_EQ(stage.move.record().why, "slow has no room for 2 replicas");
 }
 
+TEST(MoveEndings, WithoutStartsAMoveIsGivenUpAndItsDestinationIsNotToBlame) {
+  Stage stage{2};
+  stage.room = 1;
+  stage.flags.no_starts = "nothing may be started";
+
+  ASSERT_TRUE(stage.play_until(MoveState::aborted));
+
+  EXPECT_EQ(stage.move.record().end, MoveEnd::withdrawn);
+  EXPECT_EQ(stage.move.record().why, "nothing may be started");
+}
+
 TEST(MoveEndings, AReplicaThatFailsToStartEndsTheMove) {
   Stage stage{2};
   stage.starts = false;

@@ -162,6 +162,7 @@ TEST(Move, AStreamThatMovesNothingIsWaitedForAsLongAsARequest) {
 
   EXPECT_GE(stage.now - began, minutes{1});
   EXPECT_LE(stage.now - began, minutes{1} + seconds{1});
+  EXPECT_EQ(stage.orders().overdue.size(), 1U);
 }
 
 // A websocket that has been open for hours.

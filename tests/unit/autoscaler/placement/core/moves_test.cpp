@@ -131,6 +131,23 @@ TEST(Moves, APlaceWhereAServiceFailedIsNotTriedForHalfAnHour) {
   EXPECT_EQ(moves.refusal(wish(1, MoveCause::full), kStart), "");
 }
 
+TEST(Moves, WhatHasNotReservedItsRoomIsStillToStart) {
+  Moves moves{{}};
+  Moves::Wish large = wish(1, MoveCause::full);
+  large.replicas = 3;
+  const auto id = moves.add(large, kStart);
+  const auto to_start = [&moves](std::int32_t reserved) {
+    return moves.to_start([reserved](MoveId) { return reserved; });
+  };
+  EXPECT_EQ(to_start(0), 3);
+  EXPECT_EQ(to_start(2), 1);
+
+  static_cast<void>(moves.begin_due(kStart));
+  EXPECT_EQ(to_start(0), 3);
+  static_cast<void>(moves.step(*id, alone(), kStart));
+  EXPECT_EQ(to_start(0), 0);
+}
+
 TEST(Moves, AMoveThatWasWithdrawnCoolsNothing) {
   Moves moves{{}};
   const auto id = moves.add(wish(1, MoveCause::full), kStart);

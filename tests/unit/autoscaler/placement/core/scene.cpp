@@ -122,8 +122,9 @@ std::string Scene::start(const std::string& service) {
 PlanOutcome Scene::outcome(const std::string& service) {
   parameters_.begin_cycle();
   Planner planner{ledger_, *this, parameters_};
-  return planner.plan({.demand = demand(service), .urgency = urgency, .gate = gate}, policy, limits,
-                      now);
+  return planner.plan(
+      {.demand = demand(service), .urgency = urgency, .gate = gate, .starts_max = starts_max},
+      policy, limits, now);
 }
 
 std::string Scene::plan(const std::string& service) {

@@ -102,6 +102,7 @@ class Scene final : public ServiceBook {
   PlanLimits limits;
   Urgency urgency = Urgency::normal;
   Gate gate;
+  std::int64_t starts_max = kUnbounded;
   TimePoint now = kStart;
   mutable std::map<std::pair<Parameter, ServiceId>, int> measured;  ///< how often each was
 
