@@ -78,6 +78,9 @@ class Policies(EngineCase):
         self.addCleanup(held.close)
         held.sendall(request_bytes('GET', '/?ms=60000', 'pay.localhost'))
         engine.wait_status(lambda status: status['in_flight'] == 1, service='pay')
+        # None is moved before it has run for twice the time of a start.
+        file = self.write('rules.yaml', rules(direction))
+        wait_until(lambda: 'may move from' not in self.check(file).stdout, 30, 'services that may be moved')
         return engine
 
     def moved_for_who_waits(self, engine):
@@ -178,7 +181,7 @@ class Policies(EngineCase):
         files = [part for path in (busy, self.document('calm', application='shop'),
                                    self.document('lone'),
                                    self.document('other', application='shop', pin='slow')) for part in ('-f', path)]
-        groups = GROUPS.replace('replicas: 2', 'replicas: 3, cpus: "0"')
+        groups = GROUPS.replace('replicas: 2}', 'replicas: 3, cpus: "0"}')
         engine = self.up('--config', self.configured(groups), *files)
         for name in ('busy', 'calm', 'lone', 'other'):
             engine.wait_status(lambda status: status['ready'] == 1, service=name)
