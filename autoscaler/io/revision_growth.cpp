@@ -46,9 +46,9 @@ proto::CannotScaleReason on_the_wire(placement::Reason reason) {
 }  // namespace
 
 void Revision::take_room() {
-  placement::Grant granted = around_.placement.ask(facts_.id, demand());
+  const placement::Grant granted = around_.placement.ask(facts_.id, demand());
   granted_ = granted.replicas;
-  places_ = std::move(granted.places);
+  places_.assign(granted.places.begin(), granted.places.end());
   // The rest of what is granted one at a time.
   if (granted.ask_again) look_again(*granted.ask_again);
   note_shortage(granted);

@@ -5,6 +5,7 @@ import os
 import unittest
 
 from clients import Posts
+from engine import wait_until
 from places import GROUPS, THREE, PlacesCase
 from test_doors import API, problem, token_in
 from wire import fetch
@@ -107,6 +108,9 @@ class Waiting(PlacesCase):
         late, file = self.changing('pay', 1, 'late')
         engine = self.up_with(self.AT_ONCE, late)
         self.wait_ready(engine, pay=1)
+        # None is moved before it has run for twice the time of a start.
+        policy = self.write('policy.yaml', 'minimum-age: 0s\npolicies: [{name: any, algorithms: [{name: in-flight}]}]\n')
+        wait_until(lambda: 'may move from' not in self.sluice('policy', 'check', policy), 30, 'pay may be moved')
         file.touch()
         self.sluice('apply', '-f', self.only_fast('shop'))
         room = r'room is being made in fast: pay -> slow \((starting|warming|shifting)\)'

@@ -59,8 +59,9 @@ struct PlaceShare {
 
 /// The answer to a demand.
 struct Grant {
-  std::int32_t replicas = 0;         ///< that there are to be from now on
-  std::vector<PlaceShare> places{};  ///< where, the most liked first; empty: in the only place
+  std::int32_t replicas = 0;  ///< that there are to be from now on
+  /// Where, the most liked first; empty: in the only place. Valid until the next question.
+  std::span<const PlaceShare> places{};
   std::optional<Missing> missing{};  ///< there is no room for all that are wanted
   /// The rest is only put off until then; absent while `missing` is: nothing is put off.
   std::optional<TimePoint> ask_again{};

@@ -324,24 +324,18 @@ std::int32_t Placement::grow(Asking& asking, std::int32_t owed, std::int32_t mis
   return started;
 }
 
-// What exists and what is promised, the most liked place first. What is too many goes from the
-// least liked; what is too few is kept of those that were to go, and else meant for the most liked.
-std::vector<PlaceShare> Placement::shares(const Known& known, std::int32_t replicas) const {
-  struct In {
-    PlaceId place{};
-    std::uint32_t tier = 0;
-    std::int32_t replicas = 0;
-    std::int32_t chosen = 0;
-  };
-
-  std::vector<In> all;
+// What exists and what is promised, the most liked place first.
+void Placement::list_places(const Known& known) {
+  in_.clear();
+  // Places of one tier stay in the order in which they were found.
   const auto in = [&](PlaceId place) -> In& {
-    auto at = std::find_if(all.begin(), all.end(),
-                           [place](const In& each) { return each.place == place; });
-    if (at == all.end()) {
-      at = all.insert(at, {.place = place, .tier = tier_of(known, place)});
-    }
-    return *at;
+    const auto found = std::find_if(in_.begin(), in_.end(),
+                                    [place](const In& each) { return each.place == place; });
+    if (found != in_.end()) return *found;
+    const std::uint32_t tier = tier_of(known, place);
+    const auto at =
+        std::find_if(in_.begin(), in_.end(), [tier](const In& each) { return each.tier > tier; });
+    return *in_.insert(at, {.place = place, .tier = tier});
   };
   for (const PlaceOrder::Entry& entry : known.order->entries()) (void)in(entry.place);
   for (const Presence& each : present_) {
@@ -350,26 +344,34 @@ std::vector<PlaceShare> Placement::shares(const Known& known, std::int32_t repli
     place.chosen += each.chosen;
   }
   for (const Promise& each : known.promises) in(each.place).replicas += each.replicas;
-  std::stable_sort(all.begin(), all.end(),
-                   [](const In& left, const In& right) { return left.tier < right.tier; });
+}
+
+// What is too many goes from the least liked place; what is too few is kept of those that were to
+// go, and else meant for the most liked.
+std::span<const PlaceShare> Placement::shares(const Known& known, std::int32_t replicas) {
+  list_places(known);
   std::int32_t there = 0;
-  for (const In& each : all) there += each.replicas;
-  for (auto at = all.rbegin(); at != all.rend() && there > replicas; ++at) {
+  for (const In& each : in_) there += each.replicas;
+  for (auto at = in_.rbegin(); at != in_.rend() && there > replicas; ++at) {
     const std::int32_t fewer = std::min(at->replicas, there - replicas);
     at->replicas -= fewer;
     there -= fewer;
   }
-  for (auto at = all.begin(); at != all.end() && there < replicas; ++at) {
+  for (auto at = in_.begin(); at != in_.end() && there < replicas; ++at) {
     const std::int32_t more = std::min(at->chosen, replicas - there);
     at->replicas += more;
     there += more;
   }
-  if (there < replicas && !all.empty()) all.front().replicas += replicas - there;
-  std::vector<PlaceShare> shares;
-  for (const In& each : all) {
-    if (each.replicas > 0) shares.push_back({ledger_.place(each.place).name, each.replicas});
+  if (there < replicas && !in_.empty()) in_.front().replicas += replicas - there;
+  if (shares_.size() < in_.size()) shares_.resize(in_.size());
+  std::size_t count = 0;
+  for (const In& each : in_) {
+    if (each.replicas <= 0) continue;
+    shares_[count].place = ledger_.place(each.place).name;
+    shares_[count].replicas = each.replicas;
+    ++count;
   }
-  return shares;
+  return std::span{shares_}.first(count);
 }
 
 // A place that is being drained, or that it may no longer use, is liked least.

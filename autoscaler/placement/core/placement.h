@@ -162,6 +162,14 @@ class Placement {
     std::int32_t chosen = 0;    // that may be kept
   };
 
+  /// What a revision has in one place.
+  struct In {
+    PlaceId place{};
+    std::uint32_t tier = 0;
+    std::int32_t replicas = 0;
+    std::int32_t chosen = 0;  // that may be kept
+  };
+
   struct Asking;  // one call of ask()
 
   [[nodiscard]] static Service service_of(const RevisionId& revision, const Known& known);
@@ -189,7 +197,8 @@ class Placement {
   [[nodiscard]] static NodeId promised_node(const Known& known, std::int32_t nth);
   [[nodiscard]] std::int32_t grow(Asking& asking, std::int32_t owed, std::int32_t missing);
   void refuse(const Asking& asking, Grant& grant);
-  [[nodiscard]] std::vector<PlaceShare> shares(const Known& known, std::int32_t replicas) const;
+  [[nodiscard]] std::span<const PlaceShare> shares(const Known& known, std::int32_t replicas);
+  void list_places(const Known& known);
 
   Site& site_;
   Ledger& ledger_;
@@ -199,6 +208,8 @@ class Placement {
   std::vector<ServiceId> spare_;  // of revisions that are gone
   std::map<MoveId, MoveRoom> moves_;
   std::uint32_t next_ = 0;
+  std::vector<In> in_;              // of one call of ask()
+  std::vector<PlaceShare> shares_;  // the room of answers; only the first of them are the answer's
   // Of the revision that asks; members, so that a call allocates nothing.
   std::vector<Presence> present_;
   std::int32_t placed_ = 0;  // replicas that do not leave and for which nothing is promised

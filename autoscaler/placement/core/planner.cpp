@@ -476,20 +476,4 @@ PlanOutcome Planner::plan(const PlanRequest& request, const MigrationPolicy& pol
   return outcome;
 }
 
-std::vector<ReservationId> reserve(Ledger& ledger, const MovePlan& plan, const Demand& demand,
-                                   MoveId first, TimePoint expires) {
-  std::vector<ReservationId> reserved;
-  auto number = static_cast<std::uint32_t>(first);
-  for (const PlannedMove& move : plan.moves) {
-    const auto of_move = reserve(ledger, move, MoveId{number++}, expires);
-    reserved.insert(reserved.end(), of_move.begin(), of_move.end());
-  }
-  reserved.push_back(ledger.reserve({.owner = Owner::of(demand.service),
-                                     .service = demand.service,
-                                     .node = plan.node,
-                                     .room = common_part(demand.need, ledger.free(plan.node)),
-                                     .expires = expires}));
-  return reserved;
-}
-
 }  // namespace sluice::placement

@@ -88,10 +88,4 @@ class Planner {
   Parameters& parameters_;
 };
 
-/// Reserves what a plan needs: the destinations for the moves, which are numbered from `first` on,
-/// and of the demand's room at its node what is free now. What the moves free is reserved for it as
-/// it becomes free.
-std::vector<ReservationId> reserve(Ledger& ledger, const MovePlan& plan, const Demand& demand,
-                                   MoveId first, TimePoint expires);
-
 }  // namespace sluice::placement

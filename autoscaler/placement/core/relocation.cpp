@@ -1,7 +1,6 @@
 #include "autoscaler/placement/core/relocation.h"
 
 #include <algorithm>
-#include <map>
 
 namespace sluice::placement {
 namespace {
@@ -80,23 +79,6 @@ bool settle(Trial& trial, PlannedMove& move, const Settling& settling) {
   const std::vector<PlaceId> places = destinations(trial.ledger(), move, settling);
   return std::any_of(places.begin(), places.end(),
                      [&](PlaceId place) { return settle_in(trial, move, place, settling); });
-}
-
-std::vector<ReservationId> reserve(Ledger& ledger, const PlannedMove& move, MoveId id,
-                                   TimePoint expires) {
-  std::map<NodeId, std::int64_t> replicas;
-  for (const NodeId node : move.to_nodes) ++replicas[node];
-  std::vector<ReservationId> reserved;
-  reserved.reserve(replicas.size());
-  for (const auto& [node, count] : replicas) {
-    reserved.push_back(ledger.reserve({.owner = Owner::of(id),
-                                       .service = move.service,
-                                       .node = node,
-                                       .room = move.need * count,
-                                       .expires = expires,
-                                       .purpose = Purpose::move}));
-  }
-  return reserved;
 }
 
 }  // namespace sluice::placement

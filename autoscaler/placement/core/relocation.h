@@ -54,9 +54,4 @@ struct Settling {
 /// The same in the first destination that has room for all of them.
 [[nodiscard]] bool settle(Trial& trial, PlannedMove& move, const Settling& settling);
 
-/// Reserves room for the replicas of a move where they go, one reservation for each node, in the
-/// order of nodes.
-std::vector<ReservationId> reserve(Ledger& ledger, const PlannedMove& move, MoveId id,
-                                   TimePoint expires);
-
 }  // namespace sluice::placement

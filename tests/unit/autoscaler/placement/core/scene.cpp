@@ -2,6 +2,7 @@
 
 #include "autoscaler/placement/core/words.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -173,6 +174,43 @@ std::optional<std::int64_t> Scene::measure(Parameter parameter, ServiceId servic
     }
   }
   return static_cast<std::int64_t>(places.size());
+}
+
+namespace {
+
+std::vector<ReservationId> reserve(Ledger& ledger, const PlannedMove& move, MoveId id,
+                                   TimePoint expires) {
+  std::map<NodeId, std::int64_t> replicas;
+  for (const NodeId node : move.to_nodes) ++replicas[node];
+  std::vector<ReservationId> reserved;
+  reserved.reserve(replicas.size());
+  for (const auto& [node, count] : replicas) {
+    reserved.push_back(ledger.reserve({.owner = Owner::of(id),
+                                       .service = move.service,
+                                       .node = node,
+                                       .room = move.need * count,
+                                       .expires = expires,
+                                       .purpose = Purpose::move}));
+  }
+  return reserved;
+}
+
+}  // namespace
+
+std::vector<ReservationId> reserve(Ledger& ledger, const MovePlan& plan, const Demand& demand,
+                                   MoveId first, TimePoint expires) {
+  std::vector<ReservationId> reserved;
+  auto number = static_cast<std::uint32_t>(first);
+  for (const PlannedMove& move : plan.moves) {
+    const auto of_move = reserve(ledger, move, MoveId{number++}, expires);
+    reserved.insert(reserved.end(), of_move.begin(), of_move.end());
+  }
+  reserved.push_back(ledger.reserve({.owner = Owner::of(demand.service),
+                                     .service = demand.service,
+                                     .node = plan.node,
+                                     .room = common_part(demand.need, ledger.free(plan.node)),
+                                     .expires = expires}));
+  return reserved;
 }
 
 }  // namespace sluice::placement
