@@ -3,10 +3,10 @@
 #include "common/base/lifetime.h"
 #include "common/kube/backoff.h"
 #include "common/kube/collection_text.h"
-#include "common/kube/json_walk.h"
 #include "common/kube/request_text.h"
 #include "common/kube/watch_event.h"
 #include "common/kube/watch_lines.h"
+#include "common/values/json_walk.h"
 #include "common/values/whole_number.h"
 
 #include <boost/asio/steady_timer.hpp>

@@ -1,6 +1,6 @@
 #include "common/kube/watch_event.h"
 
-#include "common/kube/json_walk.h"
+#include "common/values/json_walk.h"
 
 namespace sluice::kube {
 namespace {

@@ -3,7 +3,6 @@
 #include "common/base/check.h"
 
 #include "load/core/quantity.h"
-#include <algorithm>
 
 namespace sluice::loadgen {
 
@@ -19,20 +18,16 @@ std::vector<Segment> with_warmup(const LoadPlan& plan) {
 }
 
 std::string describe_rates(const LoadPlan& plan) {
-  if (!plan.stepped) return plain(plan.segments.front().per_second) + "/s";
-  std::string text = "step ";
-  constexpr std::size_t kShown = 6;
-  for (std::size_t i = 0; i < std::min(plan.segments.size(), kShown); ++i) {
-    const Segment& segment = plan.segments[i];
-    text += (i == 0 ? "" : ", ") + plain(segment.per_second) + "/s for " + spoken(segment.length);
-  }
-  return text + (plan.segments.size() > kShown ? ", …" : "");
+  if (plan.shape.empty()) return plain(plan.segments.front().per_second) + "/s";
+  constexpr std::size_t kShownMax = 120;
+  if (plan.shape.size() <= kShownMax) return plan.shape;
+  return plan.shape.substr(0, kShownMax) + "…";
 }
 
 std::string extent(const LoadPlan& plan) {
   std::string text;
   if (plan.count) text += ", " + grouped(*plan.count) + " requests";
-  if (plan.duration && !plan.stepped) {
+  if (plan.duration && plan.shape.empty()) {
     text += (plan.count ? " within " : " for ") + spoken(*plan.duration);
   }
   return text;
@@ -44,7 +39,7 @@ double mean_rate(const LoadPlan& plan) {
   double requests = 0;
   double seconds = 0;
   for (const Segment& segment : plan.segments) {
-    requests += segment.per_second * to_seconds(segment.length);
+    requests += expected_arrivals(segment);
     seconds += to_seconds(segment.length);
   }
   return seconds > 0 ? requests / seconds : 0;

@@ -30,7 +30,7 @@ struct LoadPlan {
 
   Loop loop = Loop::open;
   std::vector<Segment> segments{{50, std::chrono::seconds{30}}};  ///< open loop: rates over time
-  bool stepped = false;                                           ///< segments came from --shape
+  std::string shape;  ///< the --shape that the segments came from, as given; empty: one rate
   Arrivals arrivals = Arrivals::poisson;
   std::uint64_t seed = 1;
   /// Closed loop: how many send; open loop: how many may be open at once. 1 to kConnectionsMax.

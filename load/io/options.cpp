@@ -1,8 +1,11 @@
 #include "load/io/options.h"
 
+#include "common/http/text.h"
+
 #include <CLI/CLI.hpp>
 
 #include "load/core/quantity.h"
+#include "load/core/shape.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -48,7 +51,10 @@ void declare(CLI::App& app, Raw& raw) {
                  "closed loop: number of connections; with --rate, a limit on connections");
   app.add_option("-z,-d,--duration", raw.duration, "length of the run (default 30s, without -n)");
   app.add_option("-n,--count", raw.count, "stop after this many requests");
-  app.add_option("--shape", raw.shape, "open loop with rates over time: 'step RATE:TIME, …'");
+  app.add_option(
+      "--shape", raw.shape,
+      "open loop with rates over time, items joined by commas: step RATE:TIME, ramp A-B:TIME,\n"
+      "exp A-B:TIME, sine LOW-HIGH/PERIOD:TIME, spike RATE:TIME, day LOW-HIGH:TIME, pause TIME");
   app.add_option("-H,--header", raw.headers, "header 'Name: value' (repeatable)")
       ->allow_extra_args(false);
   app.add_option("-m,--method", raw.method, "method (default GET, with a body POST)");
@@ -77,7 +83,7 @@ Problem usage(std::string what, std::string fix) {
 std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
   if (!raw.shape.empty() && (raw.rate || raw.connections || !raw.duration.empty())) {
     return usage("--shape cannot be joined with --rate, --connections or --duration",
-                 "the steps of the shape set rate and time; remove the other flags");
+                 "its items set rates and times; remove the other flags");
   }
   if (!raw.duration.empty()) {
     const auto duration = parse_duration(raw.duration, "--duration");
@@ -92,10 +98,10 @@ std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
     auto segments = parse_shape(raw.shape);
     if (!segments) return segments.error();
     plan.segments = *std::move(segments);
-    plan.stepped = true;
+    plan.shape = http::trimmed(raw.shape);
     plan.duration = Duration::zero();
     for (const Segment& segment : plan.segments) *plan.duration += segment.length;
-    if (mean_rate(plan) == 0) return usage("--shape sends nothing", "give a step a rate above 0");
+    if (mean_rate(plan) == 0) return usage("--shape sends nothing", "give an item a rate above 0");
     if (*plan.duration > kCountedRunMax) return usage("--shape is longer than a day", "shorten it");
     return std::nullopt;
   }

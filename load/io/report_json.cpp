@@ -32,6 +32,27 @@ Json percentiles(const Histogram& times) {
           {"max", ms(times.max())}};
 }
 
+const char* name_of(Curve curve) {
+  switch (curve) {
+    case Curve::linear:
+      return "linear";
+    case Curve::exponential:
+      return "exponential";
+    case Curve::sine:
+      return "sine";
+  }
+  return "";
+}
+
+Json segment_of(const Segment& segment) {
+  Json out{{"rate", segment.per_second}, {"for_s", s(segment.length)}};
+  if (segment.per_second == segment.to_per_second) return out;
+  out["to"] = segment.to_per_second;
+  out["curve"] = name_of(segment.curve);
+  if (segment.curve == Curve::sine) out["period_s"] = s(segment.period);
+  return out;
+}
+
 Json plan_of(const LoadPlan& plan) {
   Json out{{"loop", plan.loop == Loop::open ? "open" : "closed"},
            {"url", plan.url},
@@ -48,10 +69,9 @@ Json plan_of(const LoadPlan& plan) {
   out["rate"] = mean_rate(plan);
   out["arrivals"] = plan.arrivals == Arrivals::poisson ? "poisson" : "uniform";
   out["seed"] = plan.seed;
+  if (!plan.shape.empty()) out["shape"] = plan.shape;
   Json segments = Json::array();
-  for (const Segment& segment : plan.segments) {
-    segments.push_back({{"rate", segment.per_second}, {"for_s", s(segment.length)}});
-  }
+  for (const Segment& segment : plan.segments) segments.push_back(segment_of(segment));
   out["segments"] = segments;
   return out;
 }

@@ -1,9 +1,9 @@
 #include "common/base/check.h"
-#include "common/kube/json_walk.h"
 #include "common/kube/objects.h"
 #include "common/kube/request_scaler.h"
 #include "common/kube/watch_event.h"
 #include "common/kube/watch_lines.h"
+#include "common/values/json_walk.h"
 #include "tests/fuzz/h1_message.h"
 
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@
 // as an object of every kind, and as a list. The twin is a JSON library.
 namespace {
 
+using sluice::JsonWalk;
 using sluice::fuzz::text_of;
-using sluice::kube::JsonWalk;
 using sluice::kube::WatchLines;
 
 constexpr std::size_t kLineMax = 2048;

@@ -32,7 +32,7 @@ TEST(Options, AcceptTheFlagsOfOtherGenerators) {
   EXPECT_EQ(describe(plan_of({"-c", "8", "-d", "10s"})), "closed loop, 8 connections for 10 s");
   EXPECT_EQ(describe(plan_of({"-c", "1", "-n", "5"})), "closed loop, 1 connection, 5 requests");
   EXPECT_EQ(describe(plan_of({"--shape", "step 20:10s, 400:20s", "--arrivals", "uniform"})),
-            "open loop, step 20/s for 10 s, 400/s for 20 s, uniform");
+            "open loop, step 20:10s, 400:20s, uniform");
 }
 
 TEST(Options, ReadTheRequestToSend) {
@@ -63,9 +63,34 @@ TEST(Options, NameTheFlagThatIsWrong) {
   EXPECT_NE(problem_of({"-b", "@/"}), "") << "a directory is no body";
   EXPECT_NE(problem_of({"--fail-if", "p99"}).find("p99"), std::string::npos);
   EXPECT_NE(problem_of({"--shape", "step 0:10s"}).find("--shape"), std::string::npos);
-  EXPECT_NE(problem_of({"--shape", "step 1:10s", "--rate", "3"}).find("--shape"),
+  EXPECT_NE(problem_of({"--shape", "5:1s, rmap 1-2:1s"}).find("--shape, column 7"),
             std::string::npos);
+  EXPECT_NE(problem_of({"--shape", "1:24h, 1:1ms"}).find("--shape"), std::string::npos);
   EXPECT_NE(problem_of({"-o", "yaml"}).find("--output"), std::string::npos);
+}
+
+TEST(Options, TakeEveryShapeWithItsWholeLength) {
+  const LoadPlan plan = plan_of({"--shape",
+                                 " ramp 0-10:10s, exp 1-8:20s, sine 1-5/2s:30s, "
+                                 "spike 9:40s, day 1-5:50s, pause 60s "});
+
+  EXPECT_EQ(plan.duration, 210s);
+  EXPECT_EQ(describe(plan),
+            "open loop, ramp 0-10:10s, exp 1-8:20s, sine 1-5/2s:30s, spike 9:40s, day 1-5:50s, "
+            "pause 60s, poisson, seed 1");
+}
+
+TEST(Options, RefuseAShapeBesideFlagsThatSetRateOrTime) {
+  for (const auto& [flag, value] : {std::pair{"--rate", "3"},
+                                    {"-q", "3"},
+                                    {"-c", "2"},
+                                    {"--duration", "5s"},
+                                    {"-z", "5s"},
+                                    {"-d", "5s"}}) {
+    EXPECT_NE(problem_of({"--shape", "step 1:10s", flag, value}).find("--shape cannot be joined"),
+              std::string::npos)
+        << flag;
+  }
 }
 
 TEST(Options, RefuseAMissingUrl) {

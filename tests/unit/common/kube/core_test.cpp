@@ -1,7 +1,6 @@
 #include "common/kube/backoff.h"
 #include "common/kube/base64.h"
 #include "common/kube/collection_text.h"
-#include "common/kube/json_walk.h"
 #include "common/kube/token_bucket.h"
 #include "common/kube/watch_event.h"
 #include "common/kube/watch_lines.h"
@@ -107,32 +106,6 @@ TEST(KubeWatchLines, DropsTheRestWhenItIsStopped) {
   EXPECT_EQ(lines.feed("e\n", line), WatchLines::Fed::all);
 
   EXPECT_EQ(told, "abe");
-}
-
-// The steps of a walk, and how it ended.
-std::string walk_of(std::string_view text) {
-  JsonWalk walk{text};
-  std::string told;
-  while (const auto step = walk.next()) {
-    told.append(step->key).append("=").append(step->value).append(";");
-  }
-  return told + (walk.whole() ? "" : "broken");
-}
-
-TEST(KubeJsonWalk, FindsMembersAndItems) {
-  EXPECT_EQ(walk_of(R"( {"a" : 1 , "b":{"c":["}"]},"d":"x\"]\\"} )"),
-            R"(a=1;b={"c":["}"]};d="x\"]\\";)");
-  EXPECT_EQ(walk_of(R"([{"a":1},[2],null,"x"])"), R"(={"a":1};=[2];=null;="x";)");
-  EXPECT_EQ(walk_of("{}"), "");
-  EXPECT_EQ(walk_of("[ ]"), "");
-}
-
-TEST(KubeJsonWalk, ReportsMalformedText) {
-  for (const char* const text :
-       {"", "1", "{", "[1", "[1,]", R"({"a":1,})", R"({"a"})", R"({"a":"x})", "[1 2]", "{} x",
-        "[[1]", R"({"a":{"b":1})", R"({"a\)", "[,1]"}) {
-    EXPECT_TRUE(walk_of(text).ends_with("broken")) << text;
-  }
 }
 
 TEST(KubeWatchEvent, ReadsTheFieldsThatAReflectorNeeds) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::kube {
+namespace sluice {
 
 /// Walks over the members of a JSON object, or the items of an array, without building anything: a
 /// list of five hundred pods is cut into pods, and only one of them is ever parsed. Finds only
@@ -46,7 +46,7 @@ class JsonWalk {
                                                           std::string_view key);
 
 /// The text between the quotes of a JSON string; empty unless it is one without escapes, as the
-/// names, versions and tokens of the API are.
+/// names, versions and tokens of machines are.
 [[nodiscard]] std::string_view plain_string(std::string_view value);
 
-}  // namespace sluice::kube
+}  // namespace sluice

@@ -1,6 +1,6 @@
-#include "common/kube/json_walk.h"
+#include "common/values/json_walk.h"
 
-namespace sluice::kube {
+namespace sluice {
 
 JsonWalk::JsonWalk(std::string_view text) : text_{text} {
   skip_blanks();
@@ -108,4 +108,4 @@ std::string_view plain_string(std::string_view value) {
   return value.find('\\') == std::string_view::npos ? value : std::string_view{};
 }
 
-}  // namespace sluice::kube
+}  // namespace sluice

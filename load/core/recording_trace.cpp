@@ -1,0 +1,110 @@
+#include "load/core/recording_trace.h"
+
+#include "common/base/clean_text.h"
+#include "common/values/json_walk.h"
+#include "common/values/whole_number.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace sluice::loadgen {
+
+namespace {
+
+constexpr std::string_view kFormat = R"("format":"sluice-recording/)";
+constexpr std::string_view kVersion = "1\"";
+constexpr Duration kSecond = std::chrono::seconds{1};
+constexpr std::int64_t kNanosecondsMax = 7'258'118'400'000'000'000;  // 2200-01-01
+constexpr double kServiceMsMax = 86'400'000;
+
+std::optional<Duration> read_milliseconds(std::string_view text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, wrong] = std::from_chars(text.data(), end, value);
+  const bool valid = wrong == std::errc{} && stop == end && value >= 0 && value <= kServiceMsMax;
+  return valid ? std::optional{from_seconds(value / 1e3)} : std::nullopt;
+}
+
+}  // namespace
+
+bool RecordingTrace::is_header(std::string_view line) {
+  return line.starts_with('{') && line.find(kFormat) != std::string_view::npos;
+}
+
+Result<RecordingTrace, Problem> RecordingTrace::open(std::string_view header) {
+  if (!is_header(header)) {
+    return Problem{"it is not the first line of a recording",
+                   "give a file that sluice record wrote"};
+  }
+  const std::string_view version = header.substr(header.find(kFormat) + kFormat.size());
+  if (!version.starts_with(kVersion)) {
+    return Problem{"a recording of the format sluice-recording/" +
+                       clean_text(version.substr(0, std::min<std::size_t>(version.find('"'), 20))),
+                   "this sluice reads sluice-recording/1: use the one that wrote it"};
+  }
+  RecordingTrace trace;
+  trace.cell_.length = kSecond;
+  return trace;
+}
+
+std::optional<Skip> RecordingTrace::read(std::string_view line, const CellSink& sink) {
+  bool traffic = false;
+  std::optional<std::int64_t> at;
+  std::optional<std::uint64_t> arrivals;
+  std::string_view service;
+  JsonWalk walk{line};
+  while (const auto step = walk.next()) {
+    if (step->key == "type") traffic = plain_string(step->value) == "traffic";
+    if (step->key == "at_ns") {
+      at = whole_number<std::int64_t>(step->value, kSecond.count(), kNanosecondsMax);
+    }
+    if (step->key == "arrivals") {
+      arrivals = whole_number<std::uint64_t>(step->value, 0, kCellRequestsMax);
+    }
+    if (step->key == "service_ms") service = step->value;
+  }
+  if (!walk.whole()) return Skip::fields;
+  if (!traffic) return std::nullopt;
+  if (!at) return Skip::time;
+  if (!arrivals || !read_service(service)) return Skip::number;
+  const TimePoint begin{Duration{*at} - kSecond};
+  if (!origin_) origin_ = newest_ = begin;
+  if (begin + kOrderKept < newest_) return Skip::order;
+  newest_ = std::max(newest_, begin);
+  if (*arrivals == 0) return std::nullopt;
+  cell_.at = std::max(begin - *origin_, Duration::zero());
+  cell_.count = *arrivals;
+  sink(cell_);
+  return std::nullopt;
+}
+
+// A second in which no request ended is not known to have other times than the one before.
+bool RecordingTrace::read_service(std::string_view limits) {
+  if (limits.empty()) return true;
+  limits_.clear();
+  std::uint64_t all = 0;
+  JsonWalk walk{limits};
+  while (const auto step = walk.next()) {
+    JsonWalk pair{step->value};
+    const auto took = pair.next();
+    const auto count = pair.next();
+    if (!took || !count || pair.next() || !pair.whole()) return false;
+    const auto longest = read_milliseconds(took->value);
+    const auto requests = whole_number<std::uint64_t>(count->value, 1, kCellRequestsMax);
+    if (!longest || !requests) return false;
+    limits_.emplace_back(*longest, *requests);
+    all += *requests;
+  }
+  if (!walk.whole()) return false;
+  if (all == 0) return true;
+  cell_.service_times.clear();
+  std::uint64_t sum = 0;
+  for (const auto& [longest, requests] : limits_) {
+    sum += requests;
+    cell_.service_times.add(static_cast<double>(sum) / static_cast<double>(all), longest);
+  }
+  return true;
+}
+
+}  // namespace sluice::loadgen
