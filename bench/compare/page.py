@@ -33,8 +33,9 @@ def updates(browser):
     return times
 
 
-def row(name, value, bar, unit):
-    print(f'{name:44} {value:7.2f} {unit:4} bar {bar:3} {unit:4} {"ok" if value <= bar else "ABOVE"}', flush=True)
+def row(name, value, bar, unit, judged=True):
+    verdict = f'bar {bar} {unit}: {"ok" if value <= bar else "ABOVE"}' if judged else ''
+    print(f'{name:52} {value:7.2f} {unit:4} {verdict}', flush=True)
     return value <= bar
 
 
@@ -52,7 +53,7 @@ def main():
             browser.wait_text(ready)
             times = updates(browser)
             good &= row(f'{name}: median', statistics.median(times), bar, 'ms')
-            row(f'{name}: 95 of 100', statistics.quantiles(times, n=20)[-1], bar, 'ms')
+            row(f'{name}: 95 of 100', statistics.quantiles(times, n=20)[-1], bar, 'ms', judged=False)
             before = browser.heap_bytes()
             threading.Event().wait(HEAP_SECONDS)
             good &= row(f'{name}: heap after {HEAP_SECONDS} s more', max(0, browser.heap_bytes() - before) / (1 << 20), HEAP_BAR_MIB, 'MiB')

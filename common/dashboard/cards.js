@@ -35,7 +35,7 @@ export class WhyCard {
     const rows = reasons(decision).map((row) => el('tr', {'data-last': row.last, 'data-panic': row.last && decision.mode === 'panic'},
       el('th', {scope: 'row'}, row.name), el('td', {}, row.text), el('td.number', {}, whole(row.number))));
     const names = callers(decision);
-    const awake = names.flatMap((entry, i) => [i ? ', ' : ' Kept awake by ', el('code', {}, entry.text), entry.count === null ? '' : ` (${whole(entry.count)} in the last minute)`]);
+    const awake = names.flatMap((entry, i) => [i ? ', ' : ' Kept awake by ', el('code', {}, entry.text), ` (${entry.note})`]);
     const formula = el('p.formula', {}, el('code', {}, decision.why ?? ''));
     fill(this.body, el('table.reasons', {}, el('tbody', {}, rows)), formula, el('p', {}, outlook(decision).join(' '), awake, names.length ? '.' : ''));
   }
@@ -289,7 +289,7 @@ function throttledCard(entries) {
   }
   fill(parts.body, el('ul.throttled', {}, entries.map((entry) => el('li', {}, shapeOf('memory', true), ' ',
     el('a', {href: `#/s/${encodeURIComponent(entry.namespace ?? 'default')}/${encodeURIComponent(entry.service ?? '')}`}, entry.id ?? entry.service ?? ''),
-    el('span', {}, ` ${throttleSentence(entry)}`), entry.since ? el('span.note', {}, ' since ', timeOf(seconds(entry.since))) : null))));
+    ` ${throttleSentence(entry)}`))));
   return parts.node;
 }
 

@@ -115,13 +115,11 @@ export function outlook(decision) {
   return parts;
 }
 
-/** The callers of the last minute: [{text, count}]; empty where none is known. */
+/** What the replicas work on, or the callers of the last minute: [{text, note}]; empty where none is known. */
 export function callers(decision) {
   if (!Array.isArray(decision.keeps_awake)) return [];
-  return decision.keeps_awake.slice(0, CAUSE_LINES).map((entry) => ({
-    text: [entry.client, entry.request ?? entry.name ?? entry.reason].filter(Boolean).join(' '),
-    count: entry.count ?? entry.requests ?? null,
-  }));
+  return decision.keeps_awake.slice(0, CAUSE_LINES).map(({client, request, count}) => (request === 'in flight' ? {text: client, note: `${figure(count)} in flight`}
+    : {text: `${client} ${request}`, note: `${whole(count)} in the last minute`}));
 }
 
 /** The largest phase of a cold start in a sentence. */
@@ -136,10 +134,9 @@ export function phaseSentence(start) {
 
 /** Why memory throttles a replica. */
 export function throttleSentence(entry) {
-  if (entry.why) return entry.why;
   const since = seconds(entry.since);
   const how = entry.held ? 'is stopped until its next request' : `is held at ${entry.quota ? `${figure(entry.quota)} of a core` : 'a part of a core'}`;
-  return `${how}${Number.isFinite(since) ? ` since ${clock(since)}` : ''}${entry.memory_bytes ? `; it uses ${bytes(entry.memory_bytes)}` : ''}`;
+  return `${how}${Number.isFinite(since) ? ` since ${clock(since)}` : ''}${entry.memory_bytes ? ` with ${bytes(entry.memory_bytes)}` : ''}${entry.why ? `: ${entry.why}` : ''}`;
 }
 
 /** What happened, of an event: {kind, title, text}; `before` is the number of replicas before a decision. */

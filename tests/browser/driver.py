@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -34,9 +35,10 @@ class Browser:
         driver, browser = shutil.which('chromedriver'), shutil.which('chromium')
         if not driver or not browser:
             raise NoBrowser(f'{"chromedriver" if browser else "chromium"} is not installed')
-        self.folder = tempfile.TemporaryDirectory(prefix='sluice-browser-')
+        self.folder = tempfile.TemporaryDirectory(prefix='sluice-browser-', ignore_cleanup_errors=True)
         environment = {**os.environ, 'HOME': self.folder.name, 'TMPDIR': self.folder.name}
-        self.process = subprocess.Popen([driver, '--port=0'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+        self.process = subprocess.Popen([driver, '--port=0'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+                                        start_new_session=True)
         self.session = ''
         try:
             self.port = self.port_of_driver()
@@ -77,7 +79,8 @@ class Browser:
                 self.call('DELETE', '')
         except (OSError, WebDriverError):
             pass
-        self.process.kill()
+        # The driver, and a browser that it did not end.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.folder.cleanup()
 

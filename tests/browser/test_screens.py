@@ -50,7 +50,7 @@ class Service(PageCase):
     def test_the_cards_have_numbers_rules_callers_starts_and_replicas(self):
         page = self.service(self.engine())
         page.wait_text('Why 7 now')
-        for text in ('over 60 s', 'over 6 s', 'growth', 'bounds', 'GET /health', 'May fall after', '417 ms', 'Most of the newest is start', '00003-4', 'a tenth of a core'):
+        for text in ('over 60 s', 'over 6 s', 'growth', 'bounds', 'GET /health', 'May fall after', '417 ms', 'Most of the newest is start', '00003-4', 'is held at 0.1 of a core'):
             page.wait_text(text)
 
     def test_charts_draw_lines_bands_marks_and_a_heat_map(self):
@@ -126,7 +126,7 @@ class Missing(PageCase):
 class Memory(PageCase):
     def test_the_machine_has_its_figures_and_each_throttled_replica_its_sentence(self):
         page = self.show(self.engine(), '#/memory', ready='Kept in reserve')
-        for text in ('7.6 GiB', '212 MiB', '3 MiB/s', 'pressure high', 'shop-00003-4 is held at a tenth of a core'):
+        for text in ('7.6 GiB', '212 MiB', '3 MiB/s', 'pressure high', 'shop-00003-4 is held at 0.1 of a core'):
             self.assertIn(text, page.text('main'))
 
     def test_a_cluster_has_its_nodes_and_silent_ones_first(self):
