@@ -258,6 +258,7 @@ class Engine final : public autoscaler::MachineApi,
                                               const std::vector<std::string>& warnings) const;
   void end_session(std::uint64_t id);
   void on_second();
+  void record_traffic();
   void on_signal();
   void publish_move(const placement::MoveRecord& record);
   void publish_place(const std::string& name);
@@ -321,6 +322,7 @@ class Engine final : public autoscaler::MachineApi,
   FrontFigures figures_;
   autoscaler::FleetEvents fleet_events_;
   std::mt19937_64 random_;
+  autoscaler::Recordings recordings_;
   autoscaler::Surroundings around_;
   autoscaler::Fleet fleet_;
   autoscaler::Mover mover_;
