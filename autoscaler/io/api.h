@@ -9,6 +9,7 @@
 #include "autoscaler/placement/io/mover.h"
 #include "common/api/event_ring.h"
 #include "common/base/ids.h"
+#include "common/loop/loop.h"
 #include "common/time/time_point.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -40,6 +41,7 @@ class Api final : public ServicesApi {
     const NodeBook* nodes;  ///< null where there are none
     const placement::Placement& placement;
     api::EventRing& events;
+    Loop& loop;                         ///< long answers are made in several turns of it
     const FrontFacts* front = nullptr;  ///< null in a cluster
     Mover* mover = nullptr;             ///< null where nothing is moved between places
     /// Which other replica governs a revision of that name, if there is one, as `POD at ADDRESS`;
@@ -55,6 +57,7 @@ class Api final : public ServicesApi {
   ApiResult<nlohmann::json> explain(const ServiceName& name, std::optional<TimePoint> at) override;
   ApiResult<nlohmann::json> history(const ServiceName& name, TimePoint since) override;
   nlohmann::json not_kept(const ServiceName& name, TimePoint since) override;
+  void recording(const ServiceName& name, TimePoint since, RecordingDone done) override;
   ApiResult<nlohmann::json> wake(const ServiceName& name) override;
   ApiResult<nlohmann::json> sleep(const ServiceName& name) override;
   ApiResult<nlohmann::json> scale(const ServiceName& name, const ScaleBounds& bounds) override;

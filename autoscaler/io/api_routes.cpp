@@ -135,6 +135,20 @@ Whole history_answer(const Asked& asked, const ServiceName& name) {
   return list_answer(*decisions, asked.target, more);
 }
 
+ApiAnswer recording_answer(const Asked& asked, const ServiceName& name) {
+  const std::string since =
+      asked.target.query.contains("since") ? asked.target.text("since") : "15m";
+  const auto from = parse_moment(since, asked.now);
+  if (!from) return whole(bad_since(since));
+  ApiAnswer answer;
+  answer.later = [&services = asked.services, name, from = *from](const ApiAnswer::Later& done) {
+    services.recording(name, from, [done](const ApiResult<std::string>& text) {
+      done(text ? text_answer(*text) : problem_answer(text.error()));
+    });
+  };
+  return answer;
+}
+
 Whole explain_answer(const Asked& asked, const ServiceName& name) {
   std::optional<TimePoint> at;
   if (asked.target.query.contains("at")) {
@@ -312,9 +326,11 @@ ApiAnswer service_answer(const Asked& asked) {
   if (verb == "spec" && own) return whole(spec_answer(asked, name.name));
   if (verb == "revisions" && own) return whole(revisions_answer(asked, name.name));
   if (verb == "traffic" && own) return whole(traffic_answer(asked, name.name));
-  if (verb == "explain" || verb == "history" || (verb == "logs" && own)) {
+  const bool recorded = verb == "recording";
+  if (verb == "explain" || verb == "history" || recorded || (verb == "logs" && own)) {
     if (!asked.is_read()) return whole(method_not_allowed(asked, "GET"));
     if (verb == "logs") return logs_answer(asked, name.name);
+    if (recorded) return recording_answer(asked, name);
     return whole(verb == "history" ? history_answer(asked, name) : explain_answer(asked, name));
   }
   if (verb == "wake" || verb == "sleep" || verb == "scale" || verb == "move") {

@@ -12,7 +12,7 @@ Revision* Fleet::find(const RevisionId& id) const {
 }
 
 // Pods matter more than settings: a revision with a wrong annotation is scaled without it.
-ScalingSpec Fleet::spec_of(const model::Revision& revision, bool tell) const {
+ResolvedScaling Fleet::spec_of(const model::Revision& revision, bool tell) const {
   StringMap annotations = revision.annotations;
   for (const AnnotationProblem& wrong : check_annotations(annotations, config_)) {
     for (const std::string& key : wrong.keys) annotations.erase(key);
@@ -24,13 +24,22 @@ ScalingSpec Fleet::spec_of(const model::Revision& revision, bool tell) const {
     around_.events.warn(revision, "an annotation is invalid and ignored: " + wrong.problem.what,
                         wrong.problem.fix);
   }
-  return resolve(config_, annotations, revision.container_concurrency, revision.reachability);
+  ResolvedScaling scaling{
+      resolve(config_, annotations, revision.container_concurrency, revision.reachability)};
+  if (around_.recordings != nullptr) {
+    scaling.given = std::make_shared<const GivenScaling>(
+        GivenScaling{.config = config_,
+                     .annotations = scaling_annotations(annotations),
+                     .container_concurrency = revision.container_concurrency,
+                     .reachability = revision.reachability});
+  }
+  return scaling;
 }
 
 void Fleet::on_revision(model::Revision watched) {
   Revision* const known = find(watched.id);
   const bool tell = known == nullptr || known->facts().annotations != watched.annotations;
-  const ScalingSpec scaling = spec_of(watched, tell);
+  const ResolvedScaling scaling = spec_of(watched, tell);
   if (known != nullptr) {
     known->update(std::move(watched), scaling);
     return;
@@ -98,8 +107,19 @@ void Fleet::heard(const ActivatorHub::Heard& heard) {
   if (heard.cold_start) {
     if (const Revision* const revision = find(heard.cold_start->revision)) {
       around_.events.cold_start(*revision, *heard.cold_start);
+      note_cold_start(heard.cold_start->revision, *heard.cold_start);
     }
   }
+}
+
+void Fleet::note_cold_start(const RevisionId& id, const proto::ColdStart& took) {
+  const Revision* const revision = find(id);
+  Recording* const recording = revision != nullptr ? revision->recording() : nullptr;
+  if (recording == nullptr) return;
+  ColdStartNote note{.at = around_.clock.now(), .took = took};
+  note.took.revision = {};
+  note.took.pod.clear();
+  recording->note(note);
 }
 
 void Fleet::room_changed() {

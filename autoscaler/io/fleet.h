@@ -38,6 +38,9 @@ class Fleet final : public model::Listener {
   /// A frame of stats that came over WebSocket.
   void pushed(std::span<const proto::StatMessage> messages);
 
+  /// For the recording of a revision: a start has been seen to its end.
+  void note_cold_start(const RevisionId& id, const proto::ColdStart& took);
+
   /// The room answers otherwise now.
   void room_changed();
 
@@ -47,7 +50,7 @@ class Fleet final : public model::Listener {
 
  private:
   [[nodiscard]] Revision* find(const RevisionId& id) const;
-  [[nodiscard]] ScalingSpec spec_of(const model::Revision& revision, bool tell) const;
+  [[nodiscard]] ResolvedScaling spec_of(const model::Revision& revision, bool tell) const;
   bool drop(const RevisionId& revision, std::string_view what);
 
   Surroundings& around_;

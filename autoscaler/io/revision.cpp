@@ -36,7 +36,8 @@ std::optional<std::int32_t> replicas_of(const std::optional<ScaleOrder>& order,
 
 }  // namespace
 
-Revision::Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling)
+Revision::Revision(Surroundings& surroundings, model::Revision watched,
+                   const ResolvedScaling& scaling)
     : around_{surroundings},
       facts_{std::move(watched)},
       again_{around_.clock.timer()},
@@ -45,14 +46,16 @@ Revision::Revision(Surroundings& surroundings, model::Revision watched, const Sc
                {.ended = [this](const ScrapeResult& result) { scrape_ended(result); },
                 .answered = [this](const std::string& address,
                                    const Stat& stat) { scrape_answered(address, stat); },
-                .flawed = [this] { around_.loop.count_flawed(); }}} {
+                .flawed = [this] { around_.loop.count_flawed(); }}},
+      recording_{around_.recordings != nullptr ? std::make_unique<Recording>(*around_.recordings)
+                                               : nullptr} {
   begin(scaling);
 }
 
 // What runs is all that is known, so that nothing of it is lowered before there is data of it. Nor
 // is the number that another revision had, whose place this one takes.
-void Revision::begin(const ScalingSpec& scaling) {
-  scaling_ = scaling;
+void Revision::begin(const ResolvedScaling& scaling) {
+  scaling_ = scaling.spec;
   const auto order = around_.platform.last(facts_.id);
   removals_ = order ? Removals{order->remove} : Removals{};
   const bool told = facts_.initial.has_value();
@@ -61,19 +64,24 @@ void Revision::begin(const ScalingSpec& scaling) {
   for (PodFacts& pod : pods_) pod.seen = {};
   granted_ = replicas.value_or(0);
   handle_ = around_.loop.add(facts_.id,
-                             {.scaling = scaling,
+                             {.scaling = scaling_,
                               .revision = {},
                               .replicas = replicas,
                               .taken_over = told ? *replicas > 0 : replicas.has_value()},
                              counts().ready, *this);
   if (!handle_) return;
+  if (recording_) {
+    recording_->begin_again();
+    recording_->note_given(scaling.given);
+    scaler().record_to(recording_.get());
+  }
   if (facts_.initial.value_or(0) > 0) scaler().wake(around_.clock.now(), true);
   publish();
 }
 
 // The windows, the panic and the number that is wanted belong to the target before, and so does the
 // answer to a scrape that is on its way.
-void Revision::restart(const ScalingSpec& scaling) {
+void Revision::restart(const ResolvedScaling& scaling) {
   around_.loop.remove(*handle_);
   scraper_.give_up();
   scraped_.reset();
@@ -107,7 +115,7 @@ std::int32_t Revision::want() const {
   return facts_.retired ? 0 : facts_.chosen.value_or(scaler().want());
 }
 
-void Revision::update(model::Revision watched, const ScalingSpec& scaling) {
+void Revision::update(model::Revision watched, const ResolvedScaling& scaling) {
   // While the target is not there, it is not known to be another one.
   if (watched.target.empty()) watched.target = facts_.target;
   const bool another = !facts_.target.empty() && watched.target != facts_.target;
@@ -121,10 +129,11 @@ void Revision::update(model::Revision watched, const ScalingSpec& scaling) {
   update(scaling);
 }
 
-void Revision::update(const ScalingSpec& scaling) {
-  if (scaling_ == scaling) return;
-  scaling_ = scaling;
-  scaler().update(scaling, around_.clock.now());
+void Revision::update(const ResolvedScaling& scaling) {
+  if (recording_) recording_->note_given(scaling.given);
+  if (scaling_ == scaling.spec) return;
+  scaling_ = scaling.spec;
+  scaler().update(scaling_, around_.clock.now());
   evaluate(Trigger::change);
 }
 

@@ -4,6 +4,7 @@
 #include "autoscaler/core/decision/metric_health.h"
 #include "autoscaler/core/nodes/removals.h"
 #include "autoscaler/core/nodes/throttled_pods.h"
+#include "autoscaler/core/recording/recording.h"
 #include "autoscaler/io/fleet_events.h"
 #include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
@@ -50,6 +51,13 @@ struct Surroundings {
   /// Which services are moved so that the revision has room, as a clause; empty: none is. Its
   /// requests wait for that.
   std::function<std::string(const RevisionId&)> room_is_made = {};
+  Recordings* recordings = nullptr;  ///< null: nothing is recorded
+};
+
+/// What a revision is scaled by, and what that was resolved from; null where nothing is recorded.
+struct ResolvedScaling {
+  ScalingSpec spec;
+  std::shared_ptr<const GivenScaling> given = {};
 };
 
 /// One revision of the platform: it is scraped, evaluated, and its orders go to the activators and
@@ -84,7 +92,7 @@ class Revision final : public ScaledRevision {
   };
 
   /// Registers with the loop; see registered(). `surroundings` outlives this.
-  Revision(Surroundings& surroundings, model::Revision watched, const ScalingSpec& scaling);
+  Revision(Surroundings& surroundings, model::Revision watched, const ResolvedScaling& scaling);
   ~Revision() override;
   Revision(const Revision&) = delete;
   Revision& operator=(const Revision&) = delete;
@@ -94,10 +102,10 @@ class Revision final : public ScaledRevision {
 
   /// The platform reports a change of it. With another target it starts fresh, like one taken over
   /// from another replica.
-  void update(model::Revision watched, const ScalingSpec& scaling);
+  void update(model::Revision watched, const ResolvedScaling& scaling);
 
   /// Changed settings apply live.
-  void update(const ScalingSpec& scaling);
+  void update(const ResolvedScaling& scaling);
 
   /// `probe_ok`: the result of the probe that the previous evaluation requested.
   void evaluate(Trigger trigger, std::optional<bool> probe_ok = std::nullopt);
@@ -143,6 +151,9 @@ class Revision final : public ScaledRevision {
   /// The orders are in force until others are, or none. Meanwhile no replica is chosen to go but by
   /// them.
   void set_move(std::optional<MoveOrder> order);
+
+  /// What it got and decided of late; null where nothing is recorded.
+  [[nodiscard]] Recording* recording() const { return recording_.get(); }
 
   /// Placement answers otherwise now: gates open or shut, or pods are throttled or are no longer.
   void on_room_changed() { publish(); }
@@ -192,8 +203,8 @@ class Revision final : public ScaledRevision {
  private:
   void on_due(bool evaluate) override;
   void on_wanted() override;
-  void begin(const ScalingSpec& scaling);
-  void restart(const ScalingSpec& scaling);
+  void begin(const ResolvedScaling& scaling);
+  void restart(const ResolvedScaling& scaling);
   void merge(std::vector<model::Pod> pods);
   void publish();
   void take_room();
@@ -237,6 +248,7 @@ class Revision final : public ScaledRevision {
   std::optional<TimePoint> again_at_;
   Removals removals_;
   StatScraper scraper_;
+  std::unique_ptr<Recording> recording_;  // of the scaler at handle_
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
   std::vector<placement::PlaceShare> places_;   // of those granted; empty: there is one place only

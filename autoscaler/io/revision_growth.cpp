@@ -52,6 +52,11 @@ void Revision::take_room() {
   // The rest of what is granted one at a time.
   if (granted.ask_again) look_again(*granted.ask_again);
   note_shortage(granted);
+  if (recording_ && !by_hand()) {
+    recording_->note_granted({.at = around_.clock.now(),
+                              .granted = granted_,
+                              .shortage = shortage_ ? shortage_->why.detail : std::string{}});
+  }
 }
 
 // A number chosen by hand runs whatever there is room for.

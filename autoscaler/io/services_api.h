@@ -67,6 +67,13 @@ class ServicesApi {
   /// when nothing is missing.
   [[nodiscard]] virtual nlohmann::json not_kept(const ServiceName& name, TimePoint since) = 0;
 
+  /// Gets the text of a recording, or why there is none; once, on the loop.
+  using RecordingDone = std::function<void(const ApiResult<std::string>&)>;
+
+  /// What the scaler of `name` got and decided since `since`, as far as it is kept: a JSON object a
+  /// line (docs/reference/recordings.md). Made a little at a time.
+  virtual void recording(const ServiceName& name, TimePoint since, RecordingDone done) = 0;
+
   /// At least one replica now. Answers the status; readiness comes later.
   [[nodiscard]] virtual ApiResult<nlohmann::json> wake(const ServiceName& name) = 0;
 

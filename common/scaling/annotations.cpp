@@ -275,6 +275,17 @@ std::vector<std::string> annotation_keys() {
   return keys;
 }
 
+StringMap scaling_annotations(const StringMap& annotations) {
+  StringMap kept;
+  const auto keep = [&](std::string_view key) {
+    if (const auto at = annotations.find(key); at != annotations.end()) kept.insert(*at);
+  };
+  for (const std::string& key : annotation_keys()) keep(key);
+  keep(kProgressDeadline);
+  keep(kBurstHysteresis);
+  return kept;
+}
+
 std::vector<AnnotationProblem> check_annotations(const StringMap& annotations,
                                                  const ClusterConfig& config) {
   return Check{annotations, config}.run();

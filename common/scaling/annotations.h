@@ -26,6 +26,9 @@ struct Annotation {
 /// Every `autoscaling.knative.dev/` key that has a meaning, in both spellings where there are two.
 [[nodiscard]] std::vector<std::string> annotation_keys();
 
+/// Of `annotations`, those that resolve() reads.
+[[nodiscard]] StringMap scaling_annotations(const StringMap& annotations);
+
 /// A rejected annotation: the keys at fault, and the message for their author.
 struct AnnotationProblem {
   std::vector<std::string> keys;

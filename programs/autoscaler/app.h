@@ -99,6 +99,7 @@ class App {
   FleetEvents fleet_events_;
   ClusterPlatforms* cluster_ = nullptr;  // platform_, if that is what it is
   std::unique_ptr<Platform> platform_;
+  Recordings recordings_;
   Surroundings surroundings_;
   Fleet fleet_;
   StatSocket stats_;

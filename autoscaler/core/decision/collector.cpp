@@ -82,8 +82,12 @@ Collector::Averages Collector::averages(ScalingMetric metric, TimePoint now) con
 }
 
 SavedCollector Collector::saved() const {
-  return {concurrency_.stable.saved(), concurrency_.panic.saved(), rps_.stable.saved(),
-          rps_.panic.saved(), newest_};
+  return {concurrency_.stable.saved(),
+          concurrency_.panic.saved(),
+          rps_.stable.saved(),
+          rps_.panic.saved(),
+          newest_,
+          concurrency_.stable.aggregation()};
 }
 
 void Collector::restore(const SavedCollector& saved, TimePoint now) {
@@ -91,6 +95,10 @@ void Collector::restore(const SavedCollector& saved, TimePoint now) {
   concurrency_.panic.restore(saved.concurrency_panic, now);
   rps_.stable.restore(saved.rps_stable, now);
   rps_.panic.restore(saved.rps_panic, now);
+  for (Pair* pair : {&concurrency_, &rps_}) {
+    pair->stable.set_aggregation(saved.aggregation);
+    pair->panic.set_aggregation(saved.aggregation);
+  }
   // An absent time compares as the earliest.
   newest_ = std::max(newest_, saved.newest);
 }

@@ -1,5 +1,7 @@
 #include "autoscaler/core/decision/revision_scaler.h"
 
+#include "autoscaler/core/recording/recording.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -66,6 +68,7 @@ void RevisionScaler::note_requests(const Stat& stat) {
 }
 
 bool RevisionScaler::push(const Stat& stat, TimePoint at, std::optional<TimePoint> newest) {
+  if (recording_ != nullptr) recording_->got(*this, StatInput{false, stat, at, newest});
   note_requests(stat);
   if (told_to_sleep_ && !ends_sleep(stat, at, newest)) return false;
   told_to_sleep_ = false;
@@ -76,6 +79,7 @@ bool RevisionScaler::push(const Stat& stat, TimePoint at, std::optional<TimePoin
 }
 
 void RevisionScaler::scraped(const Stat& all, TimePoint at) {
+  if (recording_ != nullptr) recording_->got(*this, StatInput{true, all, at});
   note_requests(all);
   if (told_to_sleep_) return;
   Stat counted = all;
@@ -104,11 +108,12 @@ void RevisionScaler::notice_gap(const ScaleInputs& inputs, TimePoint now) {
   const Duration unobserved =
       attention_.evaluate(now, inputs.activator_connected, spec_.decider.stable_window);
   if (unobserved == Duration{0}) return;
+  if (recording_ != nullptr) recording_->got(*this, ClockStepInput{now, unobserved});
   activity_since_ += unobserved;
   decider_.shift(unobserved, now);
   if (unobserved >= Duration{0}) return;
   collector_ = Collector{spec_.decider};
-  note_time(now);
+  slept_at_ = std::min(slept_at_, now);
 }
 
 // Silence never means zero (autoscaler.md 16.2): scraped pods always have something to say, and an
@@ -231,6 +236,7 @@ void RevisionScaler::hold_unproven(ScalerPlan& plan, const ScaleInputs& inputs,
 }
 
 ScaleState RevisionScaler::evaluate(const ScaleInputs& inputs, TimePoint now) {
+  if (recording_ != nullptr) recording_->evaluates(*this, now);
   notice_gap(inputs, now);
   if (replicas_ == 0) collector_.release_if_empty(now);
   count_silence_as_zero(inputs, now);
@@ -290,6 +296,7 @@ void RevisionScaler::conclude(DecisionRecord& record, const ScaleInputs& inputs,
                   record.mode != last_.mode || record.route_mode != last_.route_mode;
   told_activity_ = activity_;
   last_ = record;
+  if (recording_ != nullptr) recording_->evaluated(*this, EvalInput{inputs, record});
   state.record = std::move(record);
 }
 
@@ -300,6 +307,7 @@ void RevisionScaler::set_activity(Activity activity, TimePoint now) {
 }
 
 void RevisionScaler::update(const ScalingSpec& scaling, TimePoint now) {
+  if (recording_ != nullptr) recording_->got(*this, scaling, now);
   spec_ = scaling;
   collector_.update(spec_.decider, now);
   decider_.update(spec_.decider);
@@ -315,12 +323,16 @@ SavedScaler RevisionScaler::saved() const {
           .serves = route_mode_ == RouteMode::serve,
           .initialized = initialized_,
           .told_to_sleep = told_to_sleep_,
+          .slept_at = slept_at_,
           .woken_by_hand = woken_by_hand_,
+          .takes_over = takes_over_,
+          .requested = requested_,
           .attention = attention_.saved()};
 }
 
 bool RevisionScaler::restore(const SavedScaler& saved, TimePoint now) {
   if (attention_.settled()) return false;
+  const bool heard = collector_.newest().has_value();
   collector_.restore(saved.collector, now);
   // A rise shows a breach or a wake-up that the other did not see; its panic holds what started.
   const bool risen = replicas_ > replicas_at_start_;
@@ -333,8 +345,10 @@ bool RevisionScaler::restore(const SavedScaler& saved, TimePoint now) {
   route_mode_ = saved.serves ? RouteMode::serve : RouteMode::proxy;
   initialized_ = initialized_ || saved.initialized;
   told_to_sleep_ = saved.told_to_sleep && !risen;
+  slept_at_ = saved.slept_at;
   woken_by_hand_ = saved.woken_by_hand;
-  requested_ = true;
+  takes_over_ = saved.takes_over;
+  requested_ = saved.requested || heard;
   attention_.restore(saved.attention);
   told_activity_ = activity_;
   last_.bounded = replicas_;
@@ -344,11 +358,19 @@ bool RevisionScaler::restore(const SavedScaler& saved, TimePoint now) {
 }
 
 void RevisionScaler::set_bounds(std::optional<std::int32_t> min, std::optional<std::int32_t> max) {
+  if (recording_ != nullptr) recording_->got(*this, BoundsInput{min, max});
   spec_.bounds.min = min.value_or(spec_.bounds.min);
   spec_.bounds.max = max.value_or(spec_.bounds.max);
 }
 
+void RevisionScaler::note_time(TimePoint now) {
+  if (now >= slept_at_) return;
+  if (recording_ != nullptr) recording_->got(*this, ClockStepInput{now, Duration{0}});
+  slept_at_ = now;
+}
+
 void RevisionScaler::wake(TimePoint now, bool takes_over) {
+  if (recording_ != nullptr) recording_->got(*this, WakeInput{now, takes_over});
   told_to_sleep_ = false;
   woken_by_hand_ = true;
   takes_over_ = takes_over;
@@ -360,6 +382,7 @@ void RevisionScaler::wake(TimePoint now, bool takes_over) {
 }
 
 void RevisionScaler::sleep(TimePoint now) {
+  if (recording_ != nullptr) recording_->got(*this, SleepInput{now});
   told_to_sleep_ = true;
   slept_at_ = now;
   attention_.settle();

@@ -9,12 +9,13 @@
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace sluice::autoscaler {
+
+class Recording;
 
 /// A scaler, without its spec and the platform's facts.
 struct SavedScaler {
@@ -27,7 +28,10 @@ struct SavedScaler {
   bool serves = false;  ///< the route mode
   bool initialized = false;
   bool told_to_sleep = false;
+  TimePoint slept_at{};  ///< when, if so
   bool woken_by_hand = false;
+  bool takes_over = false;
+  bool requested = true;  ///< a request was reported since it is governed
   SavedAttention attention{};
 
   friend bool operator==(const SavedScaler&, const SavedScaler&) = default;
@@ -108,7 +112,7 @@ class RevisionScaler {
 
   /// The clock shows `now`, before what follows from it: after a step back no order to sleep lies
   /// in the future, where it would outlast requests that come after it.
-  void note_time(TimePoint now) { slept_at_ = std::min(slept_at_, now); }
+  void note_time(TimePoint now);
 
   /// All that cannot be read from the spec and the platform.
   [[nodiscard]] SavedScaler saved() const;
@@ -118,6 +122,9 @@ class RevisionScaler {
   /// meanwhile is not taken back. False: there was a stable window of evaluations here, which knows
   /// more.
   bool restore(const SavedScaler& saved, TimePoint now);
+
+  /// Tells each input from now on; null: no longer. `recording` outlives this.
+  void record_to(Recording* recording) { recording_ = recording; }
 
   [[nodiscard]] const ScalingSpec& spec() const { return spec_; }
 
@@ -165,6 +172,7 @@ class RevisionScaler {
   Attention attention_;
   Activity told_activity_ = Activity::activating;  // in the last state
   DecisionRecord last_;
+  Recording* recording_ = nullptr;  // the owner's
 };
 
 }  // namespace sluice::autoscaler

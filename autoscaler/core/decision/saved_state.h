@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
 #include <cstdint>
@@ -8,8 +9,7 @@
 
 // The state of the cores of a revision that neither its spec nor the platform has, as plain values;
 // revision_scaler.h has the whole of it. A scaler that restores what another saved continues as if
-// it were that one. No program does so yet: a recording of decisions begins with it, and until then
-// tests alone hold it true.
+// it were that one: a recording of decisions begins with it.
 namespace sluice::autoscaler {
 
 /// A window of averages, ring and sums.
@@ -60,6 +60,7 @@ struct SavedCollector {
   SavedWindow rps_stable{};
   SavedWindow rps_panic{};
   std::optional<TimePoint> newest{};
+  Aggregation aggregation = Aggregation::linear;  ///< of all four, from their making on
 
   friend bool operator==(const SavedCollector&, const SavedCollector&) = default;
 };

@@ -41,6 +41,11 @@ class WindowAverage {
   /// Changes the length and keeps the newest values (2.5). The same length changes nothing.
   void resize(Duration window, TimePoint now);
 
+  [[nodiscard]] Aggregation aggregation() const { return aggregation_; }
+
+  /// Averages otherwise from now on.
+  void set_aggregation(Aggregation aggregation) { aggregation_ = aggregation; }
+
   /// Gives the ring back when the window is empty, which no reading shows; the next value
   /// allocates it again. For revisions that sleep.
   void release_if_empty(TimePoint now);

@@ -41,8 +41,10 @@ constexpr std::pair<std::string_view, Verb> kVerbs[] = {
     {"move", run_move},
     {"places", run_places},
     {"policy", run_policy},
+    {"record", run_record},
     {"revisions", run_revisions},
     {"scale", run_scale},
+    {"simulate", run_simulate},
     {"sleep", run_sleep},
     {"top", run_top},
     {"traffic", run_traffic},
@@ -90,8 +92,8 @@ int unknown_verb(const Surroundings& with, const std::string& word) {
 }
 
 // Verbs that an autoscaler's API answers as an engine's does.
-constexpr std::string_view kServerVerbs[] = {"explain", "get", "history", "scale",
-                                             "sleep",   "top", "wake"};
+constexpr std::string_view kServerVerbs[] = {"explain", "get",   "history", "record",
+                                             "scale",   "sleep", "top",     "wake"};
 
 Result<std::string, Problem> token_in(const std::string& path) {
   auto content = files::read_file(path);
@@ -149,7 +151,7 @@ std::optional<Problem> take_server(Arguments& args, std::optional<ApiPlace>& ser
     return std::nullopt;
   }
   return Problem{args[0] + " is not for a server",
-                 "with --server: explain, get, history, scale, sleep, top, wake"};
+                 "with --server: explain, get, history, record, scale, sleep, top, wake"};
 }
 
 // Prints help, or what is wrong; returns the exit code.
@@ -192,9 +194,10 @@ int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) 
 }
 
 // Verbs that find an engine by themselves.
-constexpr std::string_view kEngineVerbs[] = {
-    "apply",  "delete", "down",      "drain", "explain", "get", "history", "logs",    "move",
-    "places", "policy", "revisions", "scale", "sleep",   "top", "traffic", "undrain", "wake"};
+constexpr std::string_view kEngineVerbs[] = {"apply",  "delete",  "down",      "drain", "explain",
+                                             "get",    "history", "logs",      "move",  "places",
+                                             "policy", "record",  "revisions", "scale", "sleep",
+                                             "top",    "traffic", "undrain",   "wake"};
 
 bool finds_engine(std::string_view verb) {
   return std::find(std::begin(kEngineVerbs), std::end(kEngineVerbs), verb) !=

@@ -30,7 +30,8 @@ std::vector<std::string> words_of(const std::string& type) {
 
 ValueKind kind_of(const std::string& value, const std::vector<std::string>& words) {
   if (!words.empty()) return ValueKind::words;
-  if (value == "FILE" || value == "PATH" || value == "CERT KEY") return ValueKind::file;
+  if (value == "FILE" || value == "PATH" || value == "RECORDING" || value == "CERT KEY")
+    return ValueKind::file;
   if (value == "SERVICE") return ValueKind::service;
   if (value == "ENGINE") return ValueKind::engine;
   if (value == "VERB") return ValueKind::verb;

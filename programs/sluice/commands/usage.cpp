@@ -151,6 +151,8 @@ const std::vector<VerbLine>& verb_lines() {
        "  sluice explain app\n  sluice explain app --last-cold-start\n"},
       {"history", "print decisions that changed something",
        "  sluice history app\n  sluice history app --since 1h\n"},
+      {"record", "write what a service's autoscaler got and decided",
+       "  sluice record app -o app.jsonl.gz\n  sluice record app --for 5m -o app.jsonl\n"},
       {"top", "show the live view", "  sluice top\n  sluice top shop\n"},
       {"logs", "print the output of replicas",
        "  sluice logs app -f\n  sluice logs app --previous --tail 20\n"},
@@ -175,6 +177,9 @@ const std::vector<VerbLine>& verb_lines() {
       {"load", "generate load",
        "  sluice load http://app.localhost:8080\n"
        "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"},
+      {"simulate", "replay a recording, as it was or with other settings",
+       "  sluice simulate app.jsonl.gz\n"
+       "  sluice simulate app.jsonl.gz --set target=50 --set window=30s\n"},
       {"doctor", "check this machine, or a cluster's Knative",
        "  sluice doctor\n  sluice doctor --name app\n  sluice doctor --knative\n"},
       {"install", "print the objects for a cluster, for kubectl apply",
@@ -262,7 +267,9 @@ std::span<const ExitLine> exit_lines() {
                "not ready: sluice wake; up -d and apply --wait when one of the services that they "
                "start does not become ready; move and drain that last longer than --timeout; drain "
                "when a service stays in the place"},
-      ExitLine{4, "an expression of sluice load --fail-if was true"},
+      ExitLine{4,
+               "an expression of sluice load --fail-if was true; a decision differs in sluice "
+               "simulate"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "
                "time"},
@@ -300,7 +307,7 @@ std::string general_help() {
   return text +
          "\nEach verb has --help, like: sluice help VERB. With --server these verbs use the API of "
          "a cluster's autoscaler: explain, get, "
-         "history,\nscale, sleep, top, wake; services are SERVICE or NAMESPACE/SERVICE.\n";
+         "history,\nrecord, scale, sleep, top, wake; services are SERVICE or NAMESPACE/SERVICE.\n";
 }
 
 std::string nearest(std::string_view typed, const std::vector<std::string>& known) {

@@ -148,6 +148,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .nodes = nullptr,
             .placement = placement_,
             .events = events,
+            .loop = loop_,
             .front = &figures_,
             .mover = &mover_}},
       signals_{io_},
@@ -321,6 +322,7 @@ int Engine::run() {
 void Engine::on_second() {
   platform_.tick();
   mover_.tick();
+  record_traffic();
   reload(false);
   reload_settings(false);
   remove_groups();

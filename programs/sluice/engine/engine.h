@@ -259,6 +259,7 @@ class Engine final : public autoscaler::MachineApi,
                                               const std::vector<std::string>& warnings) const;
   void end_session(std::uint64_t id);
   void on_second();
+  void record_traffic();
   void on_signal();
   [[nodiscard]] autoscaler::Mover::Measured measured(const RevisionId& id) const;
   void publish_move(const placement::MoveRecord& record);
@@ -323,6 +324,7 @@ class Engine final : public autoscaler::MachineApi,
   FrontFigures figures_;
   autoscaler::FleetEvents fleet_events_;
   std::mt19937_64 random_;
+  autoscaler::Recordings recordings_;
   autoscaler::Surroundings around_;
   autoscaler::Fleet fleet_;
   autoscaler::Mover mover_;

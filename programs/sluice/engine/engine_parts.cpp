@@ -57,7 +57,8 @@ autoscaler::Surroundings Engine::surroundings() {
                              const PodId& pod) { return static_cast<double>(on_pod(id, pod)); },
           .moved_now = [this](const RevisionId& id, const PodId& pod) { return moved(id, pod); },
           .on_shortage = [this] { mover_.on_shortage(); },
-          .room_is_made = [this](const RevisionId& id) { return mover_.room_made_for(id); }};
+          .room_is_made = [this](const RevisionId& id) { return mover_.room_made_for(id); },
+          .recordings = &recordings_};
 }
 
 FrontFigures::Parts Engine::figures() {
@@ -76,7 +77,9 @@ FrontFigures::Parts Engine::figures() {
                 version["url"] = std::string{door_tls_ ? "https://" : "http://"} + door_.text();
               },
           .url = [this](const std::string& host) { return url_of(host); },
-          .requests = *this};
+          .requests = *this,
+          .started = [this](const RevisionId& id,
+                            const proto::ColdStart& took) { fleet_.note_cold_start(id, took); }};
 }
 
 Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& owner,
@@ -107,6 +110,14 @@ Result<std::unique_ptr<Replica>, Problem> Engine::make_replica(ReplicaOwner& own
   }
   return std::unique_ptr<Replica>{
       std::make_unique<ChildReplica>(io_, loop_, reaper_, spawner_, owner, std::move(plan))};
+}
+
+void Engine::record_traffic() {
+  for (const auto& [id, revision] : fleet_.revisions()) {
+    const auto traffic = figures_.take_traffic(id);
+    autoscaler::Recording* const recording = revision->recording();
+    if (traffic && recording != nullptr) recording->note(*traffic);
+  }
 }
 
 // What they cannot have is no reason not to start.

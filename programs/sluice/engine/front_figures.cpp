@@ -18,6 +18,15 @@ void FrontFigures::entered(activator::RevisionHandle handle, const std::string& 
   std::shared_ptr<Service>& known = services_[service];
   if (!known) known = std::make_shared<Service>();
   by_handle_.enter(handle, known);
+  times_.enter(handle, std::make_shared<ServiceTimes>());
+}
+
+std::optional<autoscaler::TrafficNote> FrontFigures::take_traffic(const RevisionId& id) {
+  const auto handle = parts_.book.find(id);
+  ServiceTimes* const times = handle ? times_.find(*handle) : nullptr;
+  if (times == nullptr) return std::nullopt;
+  return times->take(parts_.clock.now(), parts_.requests.waiting(id),
+                     parts_.front.in_flight(*handle));
 }
 
 const FrontFigures::Service* FrontFigures::find(const std::string& service) const {
@@ -26,6 +35,13 @@ const FrontFigures::Service* FrontFigures::find(const std::string& service) cons
 }
 
 void FrontFigures::served(activator::RevisionHandle handle, const activator::Served& served) {
+  if (ServiceTimes* const times = times_.find(handle); times != nullptr) {
+    if (served.dispatched) {
+      times->served(served.took - served.waited);
+    } else {
+      times->refused();
+    }
+  }
   Service* const service = by_handle_.find(handle);
   if (service == nullptr) return;
   const TimePoint now = parts_.clock.now();
@@ -55,6 +71,7 @@ std::string FrontFigures::cold_start(activator::RevisionHandle handle, TimePoint
     service->last_cold_start = autoscaler::cold_start_json(of, start.took, start.first_byte);
     parts_.events.publish(*service->last_cold_start);
     parts_.history.record_cold_start(of, start.first_byte, *service->last_cold_start);
+    parts_.started(id, start.took);
   }
   return activator::cold_start_lines(start.took);
 }

@@ -13,6 +13,7 @@
 #include "programs/sluice/engine/by_handle.h"
 #include "programs/sluice/engine/callers.h"
 #include "programs/sluice/engine/latency.h"
+#include "programs/sluice/engine/service_times.h"
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -39,6 +40,8 @@ class FrontFigures final : public autoscaler::FrontFacts {
     std::function<void(nlohmann::json&)> version;             ///< adds what is known of the process
     std::function<std::string(const std::string& host)> url;  ///< at the front door
     const RequestsNow& requests;
+    /// A start has been seen to its end.
+    std::function<void(const RevisionId&, const proto::ColdStart&)> started;
   };
 
   /// All of it outlives this.
@@ -47,7 +50,14 @@ class FrontFigures final : public autoscaler::FrontFacts {
   /// What the front door sees of the revision counts for `service` from now on, and until left().
   void entered(activator::RevisionHandle handle, const std::string& service);
 
-  void left(activator::RevisionHandle handle) { by_handle_.leave(handle); }
+  void left(activator::RevisionHandle handle) {
+    by_handle_.leave(handle);
+    times_.leave(handle);
+  }
+
+  /// The requests of a revision since the last call, which is made each second; nothing for one
+  /// that the front door does not have.
+  [[nodiscard]] std::optional<autoscaler::TrafficNote> take_traffic(const RevisionId& id);
 
   /// The service is removed. Its revisions may still drain; another service of that name begins
   /// without its figures.
@@ -87,6 +97,7 @@ class FrontFigures final : public autoscaler::FrontFacts {
   Parts parts_;
   std::map<std::string, std::shared_ptr<Service>> services_;
   ByHandle<Service> by_handle_;
+  ByHandle<ServiceTimes> times_;
 };
 
 }  // namespace sluice::local

@@ -11,6 +11,13 @@ namespace sluice::local {
 /// people to look at: buckets grow by an eighth, so a quantile is right within 13 %.
 class LatencyWindow {
  public:
+  static constexpr std::size_t kBuckets = 256;
+
+  [[nodiscard]] static std::size_t bucket_of(Duration took);
+
+  /// The longest latency of a bucket.
+  [[nodiscard]] static double upper_ms(std::size_t bucket);
+
   void record(Duration took, TimePoint now);
 
   /// The quantile (0 to 1) in milliseconds; 0 without requests.
@@ -20,12 +27,7 @@ class LatencyWindow {
   [[nodiscard]] double rate(TimePoint now) const;
 
  private:
-  static constexpr std::size_t kBuckets = 256;
-
   using Counts = std::array<std::uint32_t, kBuckets>;
-
-  static std::size_t bucket_of(Duration took);
-  static double upper_ms(std::size_t bucket);
 
   std::array<Counts, 2> halves_{};
   std::array<std::int64_t, 2> half_{};

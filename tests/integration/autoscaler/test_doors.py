@@ -1,5 +1,6 @@
 """The doors beside the stream: WebSocket stats, the API, health and metrics."""
 
+import json
 import pathlib
 import struct
 import tempfile
@@ -121,6 +122,22 @@ class Api(AutoscalerTest):
         self.assertEqual(history[-1]['service'], 'app')
         past = running.api('/services/default/app/explain?at=' + history[-1]['time']).json()
         self.assertEqual(past['why'], history[-1]['why'])
+
+    def test_what_was_decided_is_recorded(self):
+        pod = self.pod('app-00001-1', concurrency=3)
+        self.platform.revision('app-00001', [pod.entry()], service='app', container_concurrency=10)
+        running = self.start()
+        eventually(lambda: running.api('/services/default/app/explain').json()['valid'], 'a decision')
+
+        answer = running.api('/services/default/app/recording?since=1m')
+        self.assertEqual(answer.status, 200)
+        head, *lines = [json.loads(line) for line in answer.body.splitlines()]
+        self.assertEqual((head['format'], head['service']), ('sluice-recording/1', 'app'))
+        self.assertEqual(head['given']['container_concurrency'], 10)
+        scraped = next(line for line in lines if line['type'] == 'stat')
+        self.assertEqual((scraped['door'], scraped['average_concurrency']), ('scrape', 3))
+        self.assertIn('eval', {line['type'] for line in lines})
+        self.problem(running.api('/services/default/none/recording'), 404)
 
     def test_lists_are_returned_in_pages(self):
         for number in range(5):

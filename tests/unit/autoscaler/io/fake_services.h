@@ -76,6 +76,12 @@ class FakeServices final : public ServicesApi, public MachineApi {
     return service_list(0, 1);
   }
 
+  void recording(const ServiceName& name, TimePoint since, RecordingDone done) override {
+    recorded_since = since;
+    if (name.name != "app") return done(missing(name.name));
+    done(std::string{"{\"format\":\"sluice-recording/1\"}\n"});
+  }
+
   Json not_kept(const ServiceName& /*name*/, TimePoint /*since*/) override { return lost; }
 
   ApiResult<ServiceLines> logs(const std::string& name, const LogQuery& query) override {
@@ -126,6 +132,7 @@ class FakeServices final : public ServicesApi, public MachineApi {
   bool is_ready = true;
   std::vector<std::string> calls;
   std::optional<TimePoint> explained_at;
+  std::optional<TimePoint> recorded_since;
   LogQuery asked_logs;
   Json lost = Json::array();
   ScaleBounds asked_bounds;

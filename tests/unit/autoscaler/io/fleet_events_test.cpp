@@ -55,7 +55,8 @@ class FleetEventsTest : public FleetTest {
             .hub = hub_,
             .nodes = &nodes_,
             .placement = placement_,
-            .events = ring_}};
+            .events = ring_,
+            .loop = clock_}};
   const ServiceName shop_{"shop", "shop"};
 };
 
@@ -228,6 +229,7 @@ TEST_F(FleetEventsTest, TheReplicaThatGovernsAMissingServiceIsNamed) {
               .nodes = &nodes_,
               .placement = placement_,
               .events = ring_,
+              .loop = clock_,
               .elsewhere = [](const RevisionId& id) { return id.name + "-holder at 10.0.0.5"; }}};
 
   const auto missing = shared.wake({"shop", "other"});

@@ -179,7 +179,8 @@ TEST(Verbs, AFlagThatRequiresAnotherFlagEndsWith2) {
 
 TEST(Verbs, AServerIsNamedByItsUrlAndAnswersSomeOfThem) {
   EXPECT_EQ(outcome({"--server", "http://localhost:8082", "down"}),
-            "2 down is not for a server; with --server: explain, get, history, scale, sleep, top, "
+            "2 down is not for a server; with --server: explain, get, history, record, scale, "
+            "sleep, top, "
             "wake\n");
   EXPECT_EQ(outcome({"--server", "localhost:8082", "get"}),
             "2 --server: localhost:8082 is not the URL of a server; give http://HOST:PORT, such as "

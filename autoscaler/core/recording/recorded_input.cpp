@@ -1,0 +1,25 @@
+#include "autoscaler/core/recording/recorded_input.h"
+
+namespace sluice::autoscaler {
+namespace {
+
+struct TimeOf {
+  std::optional<TimePoint> operator()(const EvalInput& eval) const { return eval.decided.time; }
+
+  std::optional<TimePoint> operator()(const BoundsInput& /*bounds*/) const { return {}; }
+
+  std::optional<TimePoint> operator()(const TakeOverInput& next) const { return next.start.at; }
+
+  template <class Input>
+  std::optional<TimePoint> operator()(const Input& input) const {
+    return input.at;
+  }
+};
+
+}  // namespace
+
+std::optional<TimePoint> time_of(const RecordedInput& input) {
+  return std::visit(TimeOf{}, input);
+}
+
+}  // namespace sluice::autoscaler

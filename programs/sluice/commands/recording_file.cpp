@@ -1,0 +1,109 @@
+#include "programs/sluice/commands/recording_file.h"
+
+#include "autoscaler/io/recording_json.h"
+#include "common/base/errno_text.h"
+#include "common/files/file_io.h"
+
+#include <cerrno>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <zlib.h>
+
+namespace sluice::commands {
+namespace {
+
+constexpr const char* kStandardInput = "-";
+
+Problem unreadable(const std::filesystem::path& path, const std::string& why) {
+  return {path.string() + " cannot be read: " + why,
+          "give a file that sluice record has written, or - for standard input"};
+}
+
+// What the text comes to as a file of gzip; nothing without memory for it.
+std::optional<std::string> compressed(std::string_view text) {
+  constexpr int kGzip = 16;  // added to the window bits: a gzip header and trailer
+  constexpr int kMemoryLevel = 8;
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    return std::nullopt;
+  }
+  std::string packed(deflateBound(&stream, text.size()), '\0');
+  std::string input{text};
+  stream.next_in = reinterpret_cast<Bytef*>(input.data());
+  stream.avail_in = static_cast<uInt>(input.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const bool whole = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return whole ? std::optional{std::move(packed)} : std::nullopt;
+}
+
+}  // namespace
+
+Result<RecordingLines, Problem> RecordingLines::open(const std::filesystem::path& path) {
+  struct stat facts {};
+
+  if (path != kStandardInput && ::stat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    return unreadable(path, "it is a directory");
+  }
+  errno = 0;
+  gzFile_s* const file =
+      path == kStandardInput ? gzdopen(::dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb");
+  if (file == nullptr) return unreadable(path, errno_text(errno));
+  return RecordingLines{file};
+}
+
+RecordingLines::RecordingLines(RecordingLines&& other) noexcept
+    : file_{std::exchange(other.file_, nullptr)},
+      buffer_{std::move(other.buffer_)},
+      left_{other.left_},
+      number_{other.number_},
+      failed_{other.failed_},
+      truncated_{other.truncated_} {}
+
+RecordingLines::~RecordingLines() {
+  if (file_ != nullptr) gzclose(file_);
+}
+
+// gzread() gives what there was before a cut; that it was one shows in the error alone.
+bool RecordingLines::refill() {
+  if (failed_ || truncated_) return false;
+  const int bytes = gzread(file_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
+  int error = Z_OK;
+  gzerror(file_, &error);
+  truncated_ = error == Z_BUF_ERROR;
+  failed_ = !truncated_ && (bytes < 0 || error < 0);
+  left_ = {buffer_.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
+  return !left_.empty();
+}
+
+RecordingLines::Next RecordingLines::next(std::string& line) {
+  line.clear();
+  while (true) {
+    if (left_.empty() && !refill()) {
+      if (failed_) return Next::damaged;
+      if (line.empty() && !truncated_) return Next::end;
+      ++number_;
+      return Next::cut;
+    }
+    const std::size_t end = left_.find('\n');
+    line.append(left_.substr(0, end));
+    left_.remove_prefix(end == std::string_view::npos ? left_.size() : end + 1);
+    const bool too_long = line.size() > autoscaler::kRecordingLineMax;
+    if (end == std::string_view::npos && !too_long) continue;
+    ++number_;
+    return too_long ? Next::too_long : Next::line;
+  }
+}
+
+std::optional<Problem> write_recording(const std::filesystem::path& path, std::string_view text) {
+  if (path.extension() != ".gz") return files::replace_file(path, text);
+  const auto packed = compressed(text);
+  if (!packed) return Problem{path.string() + " cannot be compressed", "give a name without .gz"};
+  return files::replace_file(path, *packed);
+}
+
+}  // namespace sluice::commands

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "common/base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct gzFile_s;
+
+namespace sluice::commands {
+
+/// The lines of a recording, compressed by gzip or not, one after the other: memory does not depend
+/// on the size of the file.
+class RecordingLines {
+ public:
+  /// `-` is standard input.
+  [[nodiscard]] static Result<RecordingLines, Problem> open(const std::filesystem::path& path);
+
+  RecordingLines(RecordingLines&& other) noexcept;
+  RecordingLines& operator=(RecordingLines&&) = delete;
+  ~RecordingLines();
+
+  /// What came of a look for another line.
+  enum class Next : std::uint8_t {
+    line,      ///< there is one
+    end,       ///< the last one ended the file
+    cut,       ///< the file ends within a line, or within what was compressed
+    too_long,  ///< the line is longer than any that is written
+    damaged,   ///< what follows was not compressed by gzip, or cannot be read
+  };
+
+  /// Puts the next line into `line`, without its end; with `cut` what there is of it.
+  [[nodiscard]] Next next(std::string& line);
+
+  /// How many lines there were, with one that was cut.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+
+ private:
+  explicit RecordingLines(gzFile_s* file) : file_{file}, buffer_(kBufferBytes) {}
+
+  static constexpr std::size_t kBufferBytes = 256U << 10U;
+
+  [[nodiscard]] bool refill();
+
+  gzFile_s* file_;
+  std::vector<char> buffer_;
+  std::string_view left_;  // of buffer_
+  std::uint64_t number_ = 0;
+  bool failed_ = false;
+  bool truncated_ = false;
+};
+
+/// Writes `text` to `path`, compressed by gzip when the name ends in .gz.
+[[nodiscard]] std::optional<Problem> write_recording(const std::filesystem::path& path,
+                                                     std::string_view text);
+
+}  // namespace sluice::commands
