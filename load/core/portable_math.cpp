@@ -43,7 +43,8 @@ double portable_sin(double x) {
 }
 
 double portable_cos(double x) {
-  return x <= kPi / 2 ? portable_sin(kPi / 2 - x) : -portable_sin(x - kPi / 2);
+  const double half = portable_sin(x / 2);
+  return 1 - 2 * half * half;
 }
 
 }  // namespace sluice::loadgen

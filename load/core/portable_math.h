@@ -15,7 +15,7 @@ inline constexpr double kPi = 0x1.921fb54442d18p+1;
 /// sin(x) for x from 0 to kPi; absolute error below 1e-15.
 [[nodiscard]] double portable_sin(double x);
 
-/// cos(x) for x from 0 to kPi; absolute error below 1e-15.
+/// cos(x) for x from 0 to kPi; absolute error below 2e-15. Of 0 it is 1.
 [[nodiscard]] double portable_cos(double x);
 
 /// A number from 0 to below 1 out of 64 random bits.

@@ -108,9 +108,9 @@ double seconds_until(const Segment& segment, double arrivals) {
 
 double rate_at_end(const Segment& segment) {
   if (segment.curve != Curve::sine) return segment.to_per_second;
-  const Wave wave = wave_of(segment);
   const double phase = last_phase(segment);
-  return wave.mid * (1 - wave.swing * portable_cos(2 * kPi * std::min(phase, 1 - phase)));
+  const double risen = (1 - portable_cos(2 * kPi * std::min(phase, 1 - phase))) / 2;
+  return segment.per_second + (segment.to_per_second - segment.per_second) * risen;
 }
 
 }  // namespace sluice::loadgen

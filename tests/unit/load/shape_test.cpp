@@ -47,6 +47,7 @@ TEST(Shape, SpikeReturnsToTheRateBeforeIt) {
       (std::vector<Segment>{{20, 1s}, {20, 5s, 400}, {400, 5s, 20}, {20, 1ns, 40}, {40, 2ns, 20}}));
   EXPECT_EQ(segments_of("ramp 5-7:1s, spike 9:2s")[1], (Segment{7, 1s, 9}));
   EXPECT_NEAR(segments_of("sine 10-50/4s:2s, spike 90:2s")[1].per_second, 50, 1e-12);
+  EXPECT_EQ(segments_of("sine 10-50/4s:8s, spike 90:2s")[1].per_second, 10);
   EXPECT_NEAR(segments_of("day 0-100:24h, spike 90:2s")[24].per_second, 28, 1e-12);
 }
 
