@@ -23,6 +23,9 @@ CORE_VALUES = re.compile(r'^common/(kube/(object_name|objects|request_scaler|lab
 # Includes go from a higher rank to a lower one; rooms of one rank do not include each other.
 RANKS = {'common': 0, 'queue-proxy': 1, 'injector': 1, 'activator': 1, 'autoscaler': 1, 'memory-pressure': 1,
          'load': 1, 'platform': 2, 'programs': 3, 'bench': 4, 'tests': 5}
+# Ways in which a text becomes markup or code in a page.
+UNSAFE_PAGE = (r'\b(?:innerHTML|outerHTML|insertAdjacentHTML|setHTMLUnsafe|parseFromString|createContextualFragment|srcdoc)\b'
+               r'|\bdocument\.write|\beval\s*\(|\bFunction\s*\(|javascript:|\bset(?:Timeout|Interval)\s*\(\s*[\'"`]|<[^>]*\son\w+\s*=|<script(?![^>]*\bsrc=)')
 MACHINE_PATH = '/' + r'(?:home/[a-z]\w*|root/|work/|Users/\w+|tmp/b-\w+)'
 
 
@@ -226,6 +229,12 @@ def unnumbered_promise(source):
         yield line, 'do it, or write the number that tracks it: (#12)'
 
 
+def unsafe_page(source):
+    if source.path.startswith('common/dashboard/') and source.name.endswith(('.js', '.html')):
+        for line, match in source.find(UNSAFE_PAGE, raw=True):
+            yield line, f"'{match.group().strip()}': texts of others are set as text; el() and textContent"
+
+
 def machine_path(source):
     for line, match in source.find(MACHINE_PATH, raw=True):
         yield line, f"'{match.group()}' exists on one machine only"
@@ -241,5 +250,5 @@ def globbed_source(source):
 RULES = (file_length, function_length, empty_name, clock_read, detached_task, sleeping, core_include,
          leftward_include, using_namespace, macro, null_pointer, pragma_once, capturing_coroutine,
          ownerless, type_query, shared_state, shell, unmarked_result, skipped_test, silenced_check,
-         unnumbered_promise, plain_wording, machine_path, globbed_source, citation, missing_path,
+         unnumbered_promise, plain_wording, unsafe_page, machine_path, globbed_source, citation, missing_path,
          riddling_test_name)

@@ -20,7 +20,7 @@ from unused import TREE_RULES as UNUSED_RULES  # noqa: E402
 ROOMS = ('docs', 'common', 'queue-proxy', 'injector', 'activator', 'autoscaler', 'memory-pressure', 'load', 'platform',
          'programs', 'deploy', 'bench', 'tests')
 TOP = ('CMakeLists.txt', 'CMakePresets.json', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'dev')
-SUFFIXES = ('.cpp', '.h', '.py', '.md', '.cmake', '.txt', '.proto', '.service', '.yaml', '.yml')
+SUFFIXES = ('.cpp', '.h', '.py', '.md', '.cmake', '.txt', '.proto', '.service', '.yaml', '.yml', '.js', '.html', '.css')
 # Copied evidence, not ours to lay out: decision vectors and fuzz inputs.
 EXCLUDED = ('tests/vectors', 'tests/fuzz/corpus')
 FILE_BYTES_MAX = 1 << 20

@@ -76,6 +76,11 @@ PLANTS = {
                       ('programs/activator/METRICS.md', 'probes that\nsomebody sends\n'),
                       ('docs/design/a' + '.md', 'An earlier\nlife.\n'), ('activator/DECISIONS.md', 'A dear call.\n'),
                       ('CONTRIBUTING.md', 'The rules of the house.\n')],
+    'unsafe-page': [('common/dashboard/' + name, text) for name, text in (
+        ('a.js', 'node.innerHTML = name;\n'), ('b.js', 'node.outerHTML += name;\n'), ('c.js', "node.insertAdjacentHTML('beforeend', name);\n"),
+        ('d.js', 'eval (name);\n'), ('e.js', 'const act = new Function(name);\n'), ('f.js', "link.href = 'javascript:' + name;\n"),
+        ('g.js', "setTimeout('act()', 1);\n"), ('h.js', 'document.write(name);\n'), ('i.html', '<p onclick="act()">x</p>\n'),
+        ('j.html', '<script type="module">act();</script>\n'))],
     'machine-path': [('README.md', 'see /home' + '/ann/sluice\n')],
     'globbed-source': [('common/CMakeLists.txt', 'file(GLOB all *.cpp)\n')],
     'citation': [('common/load/a.h', '#pragma once\n// As gone' + '.md 3 says.\n'),
@@ -103,6 +108,8 @@ CLEAN = {
     'tests/unit/a_test.cpp': 'TEST(Pods, TakeNoMoreRequestsThanTheyServe) {}\nTEST(Pods, WholeListIsRead) {}\n',
     'activator/io/a.cpp': '// NOLINTNEXTLINE(bugprone-x): the reason\nint a;  // TO' + 'DO(#3)\n',
     'platform/process/a.cpp': '#include "autoscaler/core/decision/decider.h"\n',
+    'common/dashboard/a.js': 'node.textContent = name;\nsetTimeout(() => act(), 1);\n',
+    'common/dashboard/a.html': '<script type="module" src="app.js"></script>\n',
 }
 
 # One page with every kind of number that can be cited, and DECISIONS beside the code.
