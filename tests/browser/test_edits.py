@@ -1,0 +1,90 @@
+"""Changes: said first, sent with the token, refused in words."""
+
+from case import PageCase
+from fake_engine import TOKEN
+
+BUTTONS = '[...document.querySelectorAll(".buttons button")].map((button) => button.innerText)'
+
+
+class Edits(PageCase):
+    def press(self, name):
+        self.browser.run('[...document.querySelectorAll(".buttons button")].find((button) => button.innerText.startsWith(arguments[0])).click()', name)
+        self.browser.until('document.querySelector("dialog[open]")')
+
+    def posts(self, engine):
+        return [path.removeprefix('/_sluice/api/v1/services/default/') for method, path in engine.seen if method == 'POST']
+
+    def test_without_a_token_nothing_can_be_changed(self):
+        page = self.service(self.engine())
+        self.assertEqual(page.run(f'return {BUTTONS}'), [])
+        self.assertEqual(page.text('#edit'), 'read-only')
+
+    def test_the_token_leaves_the_address_and_is_stored_nowhere(self):
+        page = self.service(self.engine(), token=True)
+        page.until(f'{BUTTONS}.length === 4')
+        self.assertEqual(page.run('return location.hash'), '#/s/default/shop')
+        self.assertEqual(page.run('return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])'), '[{},{},""]')
+        self.assertNotIn(TOKEN, page.run('return document.documentElement.outerHTML'))
+
+    def test_a_token_can_be_typed(self):
+        page = self.service(self.engine())
+        page.click('#edit')
+        page.type('#token', 'short')
+        page.press('Enter')
+        page.wait_text('That is no token', 'dialog')
+        page.run('document.getElementById("token").value = ""')
+        page.type('#token', f'Sluice-Edit: {TOKEN}')
+        page.press('Enter')
+        page.until(f'{BUTTONS}.length === 4')
+
+    def test_wake_and_sleep_have_their_effect_in_words_and_then_in_the_service(self):
+        engine = self.engine()
+        page = self.service(engine, 'docs', token=True)
+        page.until(f'{BUTTONS}.length === 4')
+        self.press('Wake')
+        self.assertIn('Starts one replica now', page.text('dialog'))
+        self.assertIn('sluice wake docs', page.text('dialog'))
+        self.assertEqual(self.posts(engine), [])
+        page.click('dialog .primary')
+        page.wait_text('1 replica is wanted and it is ready')
+        self.press('Sleep')
+        self.assertIn('1 replica ends', page.text('dialog'))
+        page.click('dialog .primary')
+        page.wait_text('Asleep: no replica runs')
+        self.assertEqual(self.posts(engine), ['docs/wake', 'docs/sleep'])
+
+    def test_bounds_have_their_effect_in_words_and_refuse_what_cannot_be(self):
+        engine = self.engine()
+        page = self.service(engine, 'docs', token=True)
+        page.until(f'{BUTTONS}.length === 4')
+        self.press('Bounds')
+        page.run('const input = document.getElementById("bound-min"); input.value = "50"; input.dispatchEvent(new Event("input"));')
+        page.click('dialog .primary')
+        self.assertEqual(self.posts(engine), [])
+        page.run('const input = document.getElementById("bound-min"); input.value = "2"; input.dispatchEvent(new Event("input"));')
+        self.assertIn('At least 2 replicas run from now on', page.text('dialog'))
+        self.assertIn('2 replicas start now', page.text('dialog'))
+        page.click('dialog .primary')
+        page.wait_text('2 replicas are wanted and 2 are ready')
+        self.assertEqual(engine.world.services['docs'].bounds, [2, 40])
+
+    def test_traffic_is_shown_with_the_command_that_divides_it(self):
+        page = self.service(self.engine(), token=True)
+        page.until(f'{BUTTONS}.length === 4')
+        self.press('Traffic')
+        self.assertIn('shop-00003 (latest)', page.text('dialog'))
+        self.assertIn('sluice traffic shop shop-00003=90,shop-00002=10', page.text('dialog'))
+        page.press('Escape')
+        page.until('!document.querySelector("dialog")')
+
+
+class Refused(PageCase):
+    quiet = False  # an answer 403 is told by the browser
+
+    def test_a_change_that_is_refused_has_its_reason_and_changes_nothing(self):
+        page = self.show(self.engine(), f'#/s/default/docs?token={"f" * 32}', ready='Asleep')
+        page.until(f'{BUTTONS}.length === 4')
+        page.run('document.querySelector(".buttons button").click()')
+        page.click('dialog .primary')
+        page.wait_text('changes need the token of this start (it is in the file edit-token)', 'dialog')
+        self.assertIn('Asleep', page.text('.sentence'))
