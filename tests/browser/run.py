@@ -1,10 +1,9 @@
-"""Tests of the dashboard in a real browser: run.py [BIN_DIRECTORY] [TEST...].
+"""Tests of the dashboard in a real browser: run.py [TEST...].
 
 TEST is `test_live`, `test_live.Stream` or `test_live.Stream.test_…`. Where there is no browser, or no axe-core, the reason is
 printed as SKIPPED and what needs none is still run.
 """
 
-import os
 import pathlib
 import sys
 import unittest
@@ -29,10 +28,7 @@ def missing():
 
 
 def main():
-    arguments = sys.argv[1:]
-    if arguments and pathlib.Path(arguments[0]).is_dir():
-        os.environ['SLUICE_BIN'] = arguments.pop(0)
-    names = arguments or sorted(path.stem for path in HERE.glob('test_*.py'))
+    names = sys.argv[1:] or sorted(path.stem for path in HERE.glob('test_*.py'))
     if why := missing():
         print(f'browser: SKIPPED, no browser tests on this machine: {why}')
         names = [name for name in names if name.split('.')[0] in ALONE]
