@@ -1,9 +1,12 @@
 #include "autoscaler/io/api_routes.h"
 
+#include "autoscaler/io/page_answer.h"
 #include "autoscaler/io/shown_facts.h"
 #include "autoscaler/io/time_text.h"
+#include "autoscaler/io/view_api.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
+#include "common/json/write.h"
 #include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
@@ -48,7 +51,7 @@ struct Asked {
 };
 
 ApiAnswer whole(Whole answer) {
-  return {std::move(answer), {}, {}};
+  return {std::move(answer), {}, {}, {}};
 }
 
 Whole text_answer(std::string body, std::string type = "text/plain; charset=utf-8") {
@@ -105,15 +108,22 @@ Whole list_answer(const json& items, const ApiTarget& target, const json& more =
   return http::page_answer(shown, *page, items.size(), more);
 }
 
-Whole services_answer(const Asked& asked) {
+// One by one, so that a long page holds up nothing else.
+ApiAnswer services_answer(const Asked& asked) {
   const std::size_t count = asked.services.service_count();
   const auto page = http::page_of(asked.target, count);
-  if (!page) return problem_answer(page.error());
-  json shown = asked.services.service_list(page->begin, page->end);
-  if (!asked.shows_all()) {
-    for (json& service : shown) hide_failures(service);
-  }
-  return http::page_answer(shown, *page, count);
+  if (!page) return whole(problem_answer(page.error()));
+  ApiAnswer answer;
+  answer.pieces = http::pieces_of_page(
+      *page, count,
+      [&services = asked.services, shows_all = asked.shows_all(),
+       ids = asked.services.listed(page->begin, page->end)](std::size_t place) {
+        json status = place < ids.size() ? services.status_of(ids[place]) : json{};
+        if (status.is_null()) return std::string{};
+        if (!shows_all) hide_failures(status);
+        return json_line(status);
+      });
+  return answer;
 }
 
 Whole bad_since(const std::string& since) {
@@ -399,7 +409,6 @@ ApiAnswer session_answer(const Asked& asked) {
 
 // What stands alone below /api/v1.
 std::optional<Whole> single_answer(const Asked& asked, const std::string& word) {
-  if (word == "services") return services_answer(asked);
   if (word == "version") return json_answer(asked.services.version());
   if (word == "nodes") {
     const json nodes = asked.services.nodes();
@@ -442,13 +451,15 @@ ApiAnswer route(const Asked& asked) {
     if (path[2] == "sessions") return session_answer(asked);
     if (path[2] == "services" && asked.request.method == "PUT") return apply_answer(asked);
   }
+  if (single && path[2] == "services" && asked.is_read()) return services_answer(asked);
   const bool events = single && path[2] == "events";
   std::optional<Whole> found;
-  if (single && !events) found = single_answer(asked, path[2]);
+  const bool services = single && path[2] == "services";
+  if (single && !events && !services) found = single_answer(asked, path[2]);
   if (!api_path && asked.machine != nullptr) found = health_answer(*asked.machine, path);
-  if (!found && !events) return whole(not_found(asked));
+  if (!found && !events && !services) return whole(not_found(asked));
   if (!asked.is_read()) {
-    const bool takes_specs = asked.machine != nullptr && single && path[2] == "services";
+    const bool takes_specs = asked.machine != nullptr && services;
     return whole(method_not_allowed(asked, takes_specs                ? "GET, PUT"
                                            : asked.machine != nullptr ? "GET"
                                                                       : "GET, HEAD"));
@@ -459,12 +470,20 @@ ApiAnswer route(const Asked& asked) {
 }  // namespace
 
 ApiRoutes::ApiRoutes(const Clock& clock, ServicesApi& services, MachineApi* machine,
-                     ChangeRule change)
-    : clock_{clock}, services_{services}, machine_{machine}, change_{std::move(change)} {}
+                     ChangeRule change, ViewApi* views)
+    : clock_{clock},
+      services_{services},
+      machine_{machine},
+      change_{std::move(change)},
+      views_{views} {}
 
 ApiAnswer ApiRoutes::answer(const ApiRequest& request) {
   const auto target = http::parse_target(request.target);
   if (!target) return whole(problem_answer(target.error()));
+  if (views_ != nullptr) {
+    if (auto shown = views_->answer(request, *target)) return std::move(*shown);
+  }
+  if (auto page = page_answer(request, *target)) return std::move(*page);
   return route({services_, machine_, change_, request, *target, clock_.now()});
 }
 
