@@ -2,11 +2,13 @@
 
 #include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/places_json.h"
+#include "autoscaler/io/service_status.h"
 #include "autoscaler/io/status_json.h"
 #include "autoscaler/io/time_text.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -29,53 +31,38 @@ json keeps_awake(const Revision& revision) {
 
 }  // namespace
 
+json ServicesApi::service_list(std::size_t begin, std::size_t end) {
+  json list = json::array();
+  for (const RevisionId& id : listed(begin, end)) list.push_back(status_of(id));
+  return list;
+}
+
 json Api::status(const Revision& revision) const {
-  json status = status_json(revision, parts_.seen.last_cold_start(revision));
-  if (parts_.front == nullptr) return status;
-  parts_.front->complete(revision, status);
-  complete_replicas(revision, status["replicas"]);
-  const model::Revision& facts = revision.facts();
-  // On one machine the names of a service's revisions begin with its own.
-  auto at = parts_.fleet.revisions().lower_bound({facts.id.space, facts.service});
-  for (; at != parts_.fleet.revisions().end(); ++at) {
-    const auto& [id, other] = *at;
-    if (id.space != facts.id.space || !id.name.starts_with(facts.service)) break;
-    if (other.get() == &revision || other->facts().service != facts.service) continue;
-    // The one that is replaced is in service too until its platform has reported it.
-    if (other->facts().in_service && !facts.in_service) continue;
-    json drained = status_json(*other, {});
-    complete_replicas(*other, drained["replicas"]);
-    for (json& replica : drained["replicas"]) status["replicas"].push_back(std::move(replica));
-    status["draining"] = status["draining"].get<std::int32_t>() + other->counts().leaving;
-  }
-  return status;
-}
-
-void Api::complete_replicas(const Revision& revision, json& replicas) const {
-  for (json& replica : replicas) {
-    parts_.front->complete_replica(revision, {replica.value("id", std::string{})}, replica);
-  }
-}
-
-std::size_t Api::service_count() {
-  return listed().size();
+  return service_status(revision, parts_.fleet, parts_.front,
+                        parts_.seen.last_cold_start(revision));
 }
 
 // One that only drains is no service of its own: its replicas stand with the one that took its
 // place.
-std::vector<const Revision*> Api::listed() const {
-  std::vector<const Revision*> all;
-  for (const auto& [id, revision] : parts_.fleet.revisions()) {
-    if (revision->facts().in_service) all.push_back(revision.get());
-  }
-  return all;
+std::size_t Api::service_count() {
+  const Fleet::Revisions& all = parts_.fleet.revisions();
+  return static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [](const auto& each) { return each.second->facts().in_service; }));
 }
 
-json Api::service_list(std::size_t begin, std::size_t end) {
-  json list = json::array();
-  const std::vector<const Revision*> all = listed();
-  for (std::size_t i = begin; i < end; ++i) list.push_back(status(*all[i]));
-  return list;
+std::vector<RevisionId> Api::listed(std::size_t begin, std::size_t end) {
+  std::vector<RevisionId> page;
+  std::size_t place = 0;
+  for (const auto& [id, revision] : parts_.fleet.revisions()) {
+    if (place >= end) break;
+    if (revision->facts().in_service && place++ >= begin) page.push_back(id);
+  }
+  return page;
+}
+
+json Api::status_of(const RevisionId& revision) {
+  const auto found = parts_.fleet.revisions().find(revision);
+  return found == parts_.fleet.revisions().end() ? json{} : status(*found->second);
 }
 
 json Api::nodes() {
@@ -110,15 +97,23 @@ json Api::version() {
 // By the name of its service, else by its own: no revision hides a service. Of several revisions of
 // one service the one that most is wanted of. One that only drains is no service.
 Revision* Api::find(const ServiceName& name) const {
-  const auto& all = parts_.fleet.revisions();
+  const Fleet::Revisions& all = parts_.fleet.revisions();
   Revision* best = nullptr;
-  for (const auto& [id, revision] : all) {
-    const model::Revision& facts = revision->facts();
-    if (id.space != name.space || facts.service != name.name || facts.retired) continue;
+  const auto look = [&](const RevisionId& id, Revision& revision) {
+    const model::Revision& facts = revision.facts();
+    if (id.space != name.space || facts.service != name.name || facts.retired) return;
     const bool better = best == nullptr || !best->facts().in_service ||
-                        (revision->facts().in_service && revision->want() >= best->want());
-    if (better) best = revision.get();
+                        (facts.in_service && revision.want() >= best->want());
+    if (better) best = &revision;
+  };
+  // On one machine their names begin with that of the service, as a rule.
+  const std::string prefix = name.name + "-";
+  for (auto at = all.lower_bound({name.space, prefix});
+       parts_.front != nullptr && at != all.end() && at->first.name.starts_with(prefix); ++at) {
+    look(at->first, *at->second);
   }
+  if (best != nullptr) return best;
+  for (const auto& [id, revision] : all) look(id, *revision);
   if (best != nullptr) return best;
   const auto own = all.find({name.space, name.name});
   return own == all.end() ? nullptr : own->second.get();

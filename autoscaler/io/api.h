@@ -52,7 +52,8 @@ class Api final : public ServicesApi {
   Api(ApiFacts facts, const Parts& parts) : facts_{std::move(facts)}, parts_{parts} {}
 
   std::size_t service_count() override;
-  nlohmann::json service_list(std::size_t begin, std::size_t end) override;
+  std::vector<RevisionId> listed(std::size_t begin, std::size_t end) override;
+  nlohmann::json status_of(const RevisionId& revision) override;
   ApiResult<nlohmann::json> service(const ServiceName& name) override;
   ApiResult<nlohmann::json> explain(const ServiceName& name, std::optional<TimePoint> at) override;
   ApiResult<nlohmann::json> history(const ServiceName& name, TimePoint since) override;
@@ -71,13 +72,15 @@ class Api final : public ServicesApi {
 
   api::EventRing& events() override { return parts_.events; }
 
- private:
-  [[nodiscard]] std::vector<const Revision*> listed() const;
-  [[nodiscard]] nlohmann::json status(const Revision& revision) const;
-  void complete_replicas(const Revision& revision, nlohmann::json& replicas) const;
-  void explain_places(const Revision& revision, nlohmann::json& answer) const;
+  /// The revision that a path means; null: there is none.
   [[nodiscard]] Revision* find(const ServiceName& name) const;
+
   [[nodiscard]] http::ApiProblem no_such_service(const ServiceName& name) const;
+
+  [[nodiscard]] nlohmann::json status(const Revision& revision) const;
+
+ private:
+  void explain_places(const Revision& revision, nlohmann::json& answer) const;
   [[nodiscard]] ApiResult<Revision*> find_to_change(const ServiceName& name) const;
 
   ApiFacts facts_;

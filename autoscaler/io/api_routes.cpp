@@ -1,9 +1,12 @@
 #include "autoscaler/io/api_routes.h"
 
+#include "autoscaler/io/page_answer.h"
 #include "autoscaler/io/shown_facts.h"
 #include "autoscaler/io/time_text.h"
+#include "autoscaler/io/view_api.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
+#include "common/json/write.h"
 #include "common/values/whole_number.h"
 
 #include <nlohmann/json.hpp>
@@ -48,7 +51,7 @@ struct Asked {
 };
 
 ApiAnswer whole(Whole answer) {
-  return {std::move(answer), {}, {}};
+  return {std::move(answer), {}, {}, {}};
 }
 
 Whole text_answer(std::string body, std::string type = "text/plain; charset=utf-8") {
@@ -105,41 +108,45 @@ Whole list_answer(const json& items, const ApiTarget& target, const json& more =
   return http::page_answer(shown, *page, items.size(), more);
 }
 
-Whole services_answer(const Asked& asked) {
+// One by one, so that a long page holds up nothing else.
+ApiAnswer services_answer(const Asked& asked) {
   const std::size_t count = asked.services.service_count();
   const auto page = http::page_of(asked.target, count);
-  if (!page) return problem_answer(page.error());
-  json shown = asked.services.service_list(page->begin, page->end);
-  if (!asked.shows_all()) {
-    for (json& service : shown) hide_failures(service);
-  }
-  return http::page_answer(shown, *page, count);
+  if (!page) return whole(problem_answer(page.error()));
+  ApiAnswer answer;
+  answer.pieces = http::pieces_of_page(
+      *page, count,
+      [&services = asked.services, shows_all = asked.shows_all(),
+       ids = asked.services.listed(page->begin, page->end)](std::size_t place) {
+        json status = place < ids.size() ? services.status_of(ids[place]) : json{};
+        if (status.is_null()) return std::string{};
+        if (!shows_all) hide_failures(status);
+        return json_line(status);
+      });
+  return answer;
 }
 
-Whole bad_since(const std::string& since) {
+// The moment that `since` names; without it that of `age`.
+Result<TimePoint, Whole> since_in(const Asked& asked, const std::string& age) {
+  const bool given = asked.target.query.contains("since");
+  const std::string since = given ? asked.target.text("since") : age;
+  if (const auto from = parse_moment(since, asked.now)) return *from;
   return bad_parameter("since", since, "give an age such as 10m, or a time in RFC 3339");
 }
 
 Whole history_answer(const Asked& asked, const ServiceName& name) {
-  const std::string since =
-      asked.target.query.contains("since") ? asked.target.text("since") : "10m";
-  const auto from = parse_moment(since, asked.now);
-  if (!from) {
-    return bad_since(since);
-  }
+  const auto from = since_in(asked, "10m");
+  if (!from) return from.error();
   const auto decisions = asked.services.history(name, *from);
   if (!decisions) return problem_answer(decisions.error());
-  json more = json::object();
-  json not_kept = asked.services.not_kept(name, *from);
-  if (!not_kept.empty()) more["not_kept"] = std::move(not_kept);
-  return list_answer(*decisions, asked.target, more);
+  const json not_kept = asked.services.not_kept(name, *from);
+  if (not_kept.empty()) return list_answer(*decisions, asked.target);
+  return list_answer(*decisions, asked.target, {{"not_kept", not_kept}});
 }
 
 ApiAnswer recording_answer(const Asked& asked, const ServiceName& name) {
-  const std::string since =
-      asked.target.query.contains("since") ? asked.target.text("since") : "15m";
-  const auto from = parse_moment(since, asked.now);
-  if (!from) return whole(bad_since(since));
+  const auto from = since_in(asked, "15m");
+  if (!from) return whole(from.error());
   ApiAnswer answer;
   answer.later = [&services = asked.services, name, from = *from](const ApiAnswer::Later& done) {
     services.recording(name, from, [done](const ApiResult<std::string>& text) {
@@ -182,8 +189,9 @@ ApiAnswer logs_answer(const Asked& asked, const std::string& name) {
                   .times = asked.target.flag("times"),
                   .since = std::nullopt};
   if (asked.target.query.contains("since")) {
-    wanted.since = parse_moment(asked.target.text("since"), asked.now);
-    if (!wanted.since) return whole(bad_since(asked.target.text("since")));
+    const auto since = since_in(asked, {});
+    if (!since) return whole(since.error());
+    wanted.since = *since;
   }
   const auto lines = asked.machine->logs(name, wanted);
   if (!lines) return whole(problem_answer(lines.error()));
@@ -326,11 +334,11 @@ ApiAnswer service_answer(const Asked& asked) {
   if (verb == "spec" && own) return whole(spec_answer(asked, name.name));
   if (verb == "revisions" && own) return whole(revisions_answer(asked, name.name));
   if (verb == "traffic" && own) return whole(traffic_answer(asked, name.name));
-  const bool recorded = verb == "recording";
-  if (verb == "explain" || verb == "history" || recorded || (verb == "logs" && own)) {
+  const bool logs = verb == "logs" && own;
+  if (logs || verb == "explain" || verb == "history" || verb == "recording") {
     if (!asked.is_read()) return whole(method_not_allowed(asked, "GET"));
-    if (verb == "logs") return logs_answer(asked, name.name);
-    if (recorded) return recording_answer(asked, name);
+    if (logs) return logs_answer(asked, name.name);
+    if (verb == "recording") return recording_answer(asked, name);
     return whole(verb == "history" ? history_answer(asked, name) : explain_answer(asked, name));
   }
   if (verb == "wake" || verb == "sleep" || verb == "scale" || verb == "move") {
@@ -342,10 +350,9 @@ ApiAnswer service_answer(const Asked& asked) {
 ApiAnswer events_answer(const Asked& asked) {
   ApiAnswer answer;
   answer.content_type = "text/event-stream";
-  api::ApiStream stream;
-  stream.text_of = [proof = asked.request.proof](const Event& event) {
+  api::ApiStream stream{.text_of = [proof = asked.request.proof](const Event& event) {
     return sse_text(event, proof);
-  };
+  }};
   const std::string types = asked.target.text("types");
   for (const std::string_view type : http::parts_of(types, ',')) {
     stream.filter.types.emplace_back(type);
@@ -356,10 +363,8 @@ ApiAnswer events_answer(const Asked& asked) {
   const std::string& text = asked.request.last_event_id;
   if (!text.empty()) {
     const auto id = whole_number<std::uint64_t>(text);
-    if (!id) {
-      return whole(
-          bad_parameter("Last-Event-ID", text, "give the id of an event, or leave it out"));
-    }
+    const std::string fix = "give the id of an event, or leave it out";
+    if (!id) return whole(bad_parameter("Last-Event-ID", text, fix));
     stream.after = *id;
   }
   answer.stream = std::move(stream);
@@ -415,7 +420,6 @@ ApiAnswer session_answer(const Asked& asked) {
 
 // What stands alone below /api/v1.
 std::optional<Whole> single_answer(const Asked& asked, const std::string& word) {
-  if (word == "services") return services_answer(asked);
   if (word == "version") return json_answer(asked.services.version());
   if (word == "nodes") {
     const json nodes = asked.services.nodes();
@@ -458,16 +462,16 @@ ApiAnswer route(const Asked& asked) {
     if (path[2] == "sessions") return session_answer(asked);
     if (path[2] == "services" && asked.request.method == "PUT") return apply_answer(asked);
   }
+  if (single && path[2] == "services" && asked.is_read()) return services_answer(asked);
   const bool events = single && path[2] == "events";
+  const bool services = single && path[2] == "services";
   std::optional<Whole> found;
-  if (single && !events) found = single_answer(asked, path[2]);
+  if (single && !events && !services) found = single_answer(asked, path[2]);
   if (!api_path && asked.machine != nullptr) found = health_answer(*asked.machine, path);
-  if (!found && !events) return whole(not_found(asked));
+  if (!found && !events && !services) return whole(not_found(asked));
   if (!asked.is_read()) {
-    const bool takes_specs = asked.machine != nullptr && single && path[2] == "services";
-    return whole(method_not_allowed(asked, takes_specs                ? "GET, PUT"
-                                           : asked.machine != nullptr ? "GET"
-                                                                      : "GET, HEAD"));
+    const char* const own = services ? "GET, PUT" : "GET";
+    return whole(method_not_allowed(asked, asked.machine != nullptr ? own : "GET, HEAD"));
   }
   return events ? events_answer(asked) : whole(*found);
 }
@@ -475,12 +479,20 @@ ApiAnswer route(const Asked& asked) {
 }  // namespace
 
 ApiRoutes::ApiRoutes(const Clock& clock, ServicesApi& services, MachineApi* machine,
-                     ChangeRule change)
-    : clock_{clock}, services_{services}, machine_{machine}, change_{std::move(change)} {}
+                     ChangeRule change, ViewApi* views)
+    : clock_{clock},
+      services_{services},
+      machine_{machine},
+      change_{std::move(change)},
+      views_{views} {}
 
 ApiAnswer ApiRoutes::answer(const ApiRequest& request) {
   const auto target = http::parse_target(request.target);
   if (!target) return whole(problem_answer(target.error()));
+  if (views_ != nullptr) {
+    if (auto shown = views_->answer(request, *target)) return std::move(*shown);
+  }
+  if (auto page = page_answer(request, *target)) return std::move(*page);
   return route({services_, machine_, change_, request, *target, clock_.now()});
 }
 

@@ -11,6 +11,8 @@
 
 namespace sluice::autoscaler {
 
+class ViewApi;
+
 /// Why a request may not change anything here; nothing: it may.
 using ChangeRule = std::function<std::optional<http::ApiProblem>(const api::ApiRequest& request)>;
 
@@ -20,8 +22,10 @@ using ChangeRule = std::function<std::optional<http::ApiProblem>(const api::ApiR
 class ApiRoutes final : public api::ApiSource {
  public:
   /// All outlive this. `machine` is null where specs and replicas are not ours: its paths are none
-  /// then. `change` judges wake, sleep and scale.
-  ApiRoutes(const Clock& clock, ServicesApi& services, MachineApi* machine, ChangeRule change);
+  /// then. `change` judges wake, sleep and scale. `views` answers what pages draw; null: nothing
+  /// does.
+  ApiRoutes(const Clock& clock, ServicesApi& services, MachineApi* machine, ChangeRule change,
+            ViewApi* views = nullptr);
 
   [[nodiscard]] api::ApiAnswer answer(const api::ApiRequest& request) override;
 
@@ -32,6 +36,7 @@ class ApiRoutes final : public api::ApiSource {
   ServicesApi& services_;
   MachineApi* machine_;
   ChangeRule change_;
+  ViewApi* views_;
 };
 
 /// The data of an event as a stream of that proof carries it; nothing when it carries none of it.

@@ -35,8 +35,8 @@ bool hide_failures(json& body) {
 std::optional<std::string> event_data(const Event& event, Proof proof) {
   if (proof != Proof::none) return event.data();
   // By name: a kind of event that is new is for the engine's user alone until it stands here.
-  constexpr std::array<std::string_view, 7> kForAll{"engine",     "service", "replica", "decision",
-                                                    "cold_start", "place",   "move"};
+  constexpr std::array<std::string_view, 8> kForAll{"engine",     "service", "replica", "decision",
+                                                    "cold_start", "place",   "move",    "memory"};
   if (std::find(kForAll.begin(), kForAll.end(), event.key.type) == kForAll.end())
     return std::nullopt;
   json body = reading::parsed(event.data());

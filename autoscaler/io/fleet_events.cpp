@@ -72,6 +72,7 @@ json FleetEvents::last_cold_start(const Revision& revision) const {
 }
 
 void FleetEvents::changed(const Revision& revision) {
+  if (watch_ != nullptr) watch_->on_changed(revision);
   const auto [at, first] = seen_.try_emplace(revision.facts().id);
   Seen& seen = at->second;
   const std::string_view state = state_of(revision);
@@ -181,6 +182,7 @@ void FleetEvents::publish_service(const Revision& revision, std::string_view wha
 }
 
 void FleetEvents::gone(const Revision& revision, std::string_view what) {
+  if (watch_ != nullptr) watch_->on_gone(revision);
   const bool known = seen_.erase(revision.facts().id) > 0;
   if (known && begun_ && revision.facts().in_service) publish_service(revision, what);
 }

@@ -21,6 +21,17 @@
 
 namespace sluice::autoscaler {
 
+/// Gets the revisions that may look otherwise now.
+class RevisionWatch {
+ public:
+  virtual ~RevisionWatch() = default;
+
+  virtual void on_changed(const Revision& revision) = 0;
+
+  /// It goes after this.
+  virtual void on_gone(const Revision& revision) = 0;
+};
+
 /// Turns what happens to revisions into events (one-machine.md 7) and history. Compares a revision
 /// with what was last seen of it, and publishes differences only. In a cluster, where events mostly
 /// have no reader, what many revisions cause at once keeps figures, and JSON is made for a reader.
@@ -33,6 +44,9 @@ class FleetEvents {
   FleetEvents(const FleetEvents&) = delete;
   FleetEvents& operator=(const FleetEvents&) = delete;
   ~FleetEvents();
+
+  /// `watch` gets every revision from now on, at the start too; null: none does.
+  void watch_by(RevisionWatch* watch) { watch_ = watch; }
 
   /// What exists at the start is taken in without an event; this ends it.
   void begin() { begun_ = true; }
@@ -53,6 +67,9 @@ class FleetEvents {
 
   /// The last of them as its event; null: none was reported here.
   [[nodiscard]] nlohmann::json last_cold_start(const Revision& revision) const;
+
+  /// How long that took; absent: none was reported here.
+  [[nodiscard]] std::optional<double> last_cold_start_ms(const Revision& revision) const;
 
   void warn(const model::Revision& facts, const std::string& message, const std::string& fix);
 
@@ -83,12 +100,12 @@ class FleetEvents {
                     const std::vector<SeenPod>& now);
   void publish_pod(const Revision& revision, const SeenPod& pod, std::string_view state,
                    const SeenPod* before);
-  [[nodiscard]] std::optional<double> last_cold_start_ms(const Revision& revision) const;
 
   const Loop& clock_;
   api::EventRing& events_;
   History& history_;
   const FrontFacts* front_;
+  RevisionWatch* watch_ = nullptr;
   bool begun_ = false;
   std::unordered_map<RevisionId, Seen> seen_;
 };

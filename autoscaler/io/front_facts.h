@@ -1,9 +1,11 @@
 #pragma once
 
+#include "autoscaler/core/view/latency_window.h"
 #include "common/base/ids.h"
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace sluice::autoscaler {
@@ -15,6 +17,20 @@ class Revision;
 class FrontFacts {
  public:
   virtual ~FrontFacts() = default;
+
+  /// Of the service of a revision, since the engine began or the service was added.
+  struct Counted {
+    const LatencyWindow* latency = nullptr;  ///< null: it has had no revision in service
+    std::uint64_t errors = 0;    ///< requests that were passed on and ended with 5xx or without end
+    std::uint64_t refused = 0;   ///< requests that were not passed on
+    std::int64_t queued = 0;     ///< now
+    std::int64_t in_flight = 0;  ///< now, queued ones not included
+  };
+
+  [[nodiscard]] virtual Counted counted(const Revision& revision) const = 0;
+
+  /// The memory of the machine (protocols.md 5, GET /memory); null: it cannot be read.
+  [[nodiscard]] virtual nlohmann::json memory() const = 0;
 
   /// Sets "url", "queued", "in_flight", "rps", "p50_ms", "p99_ms" and "not_ready", the
   /// revisions of the same service that are amiss, the newest first, of a status object.

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -38,6 +39,13 @@ class History {
   /// The decision in force at `at`, with its "inputs"; absent when it was before what is kept.
   [[nodiscard]] virtual std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                                   TimePoint at) const = 0;
+
+  /// Cold starts in one answer: more would hold up the thread.
+  static constexpr std::size_t kColdStartsShown = 100;
+
+  /// The cold_start events since `since`, the newest first, at most kColdStartsShown.
+  [[nodiscard]] virtual std::vector<nlohmann::json> cold_starts(const model::Revision& of,
+                                                                TimePoint since) const = 0;
 
   /// The newest cold_start event not after `at`.
   [[nodiscard]] virtual std::optional<nlohmann::json> cold_start_at(const model::Revision& of,

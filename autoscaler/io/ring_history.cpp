@@ -29,6 +29,15 @@ std::optional<json> RingHistory::decision_at(const model::Revision& of, TimePoin
   return explained_json(*record, about(of));
 }
 
+std::vector<json> RingHistory::cold_starts(const model::Revision& of, TimePoint since) const {
+  std::vector<json> list;
+  for (auto each = cold_starts_.rbegin(); each != cold_starts_.rend(); ++each) {
+    if (list.size() >= kColdStartsShown) break;
+    if (each->revision == of.id && each->at >= since) list.push_back(each->event);
+  }
+  return list;
+}
+
 std::optional<json> RingHistory::cold_start_at(const model::Revision& of, TimePoint at) const {
   for (auto each = cold_starts_.rbegin(); each != cold_starts_.rend(); ++each) {
     if (each->revision == of.id && each->at <= at) return each->event;

@@ -35,6 +35,8 @@ class RingHistory final : public History {
 
   [[nodiscard]] std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                           TimePoint at) const override;
+  [[nodiscard]] std::vector<nlohmann::json> cold_starts(const model::Revision& of,
+                                                        TimePoint since) const override;
   [[nodiscard]] std::optional<nlohmann::json> cold_start_at(const model::Revision& of,
                                                             TimePoint at) const override;
 

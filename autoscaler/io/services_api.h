@@ -2,6 +2,7 @@
 
 #include "common/api/api_text.h"
 #include "common/api/event_ring.h"
+#include "common/base/ids.h"
 #include "common/base/result.h"
 #include "common/time/time_point.h"
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -46,9 +48,15 @@ class ServicesApi {
 
   [[nodiscard]] virtual std::size_t service_count() = 0;
 
-  /// An array of status objects in the order of their names, from place `begin` to before `end`,
+  /// The revisions in service in the order of their names, from place `begin` to before `end`,
   /// which is at most service_count().
-  [[nodiscard]] virtual nlohmann::json service_list(std::size_t begin, std::size_t end) = 0;
+  [[nodiscard]] virtual std::vector<RevisionId> listed(std::size_t begin, std::size_t end) = 0;
+
+  /// The status object of one of them; null: it is gone.
+  [[nodiscard]] virtual nlohmann::json status_of(const RevisionId& revision) = 0;
+
+  /// An array of the status objects of listed().
+  [[nodiscard]] nlohmann::json service_list(std::size_t begin, std::size_t end);
 
   /// One status object.
   [[nodiscard]] virtual ApiResult<nlohmann::json> service(const ServiceName& name) = 0;

@@ -209,6 +209,8 @@ def play(sluice, home):
             print('demo: the engine did not get ready; its log:\n' + (home / 'engine.log').read_text())
             return 1
         url = f'http://{SERVICE}.localhost:{address.rsplit(":", 1)[1]}{PATH}'
+        port = address.rsplit(':', 1)[1]
+        print(f'page       http://sluice.localhost:{port}/', flush=True)
         story.tell('asleep: no process is running', f'nobody has asked for {url} yet')
         report = home / 'load.json'
         print(f'\n$ sluice load \'{url}\' --shape \'{SHAPE}\'\n', flush=True)

@@ -25,9 +25,27 @@ struct ApiRequest {
   std::string method;
   std::string target;  ///< path with query
   std::string body;
-  std::string last_event_id;  ///< header Last-Event-ID
+  std::string last_event_id;         ///< header Last-Event-ID
+  std::string if_none_match = {};    ///< header If-None-Match
+  std::string accept_encoding = {};  ///< header Accept-Encoding
   Proof proof = Proof::none;
   ChangeFields change = {};  ///< views that hold while the request is answered
+};
+
+/// What a stream shows beside events: the state of something, of which a reader that is slow gets
+/// the newest only. One reader's own.
+class ApiStates {
+ public:
+  ApiStates() = default;
+  ApiStates(const ApiStates&) = delete;
+  ApiStates& operator=(const ApiStates&) = delete;
+  virtual ~ApiStates() = default;
+
+  /// `news` is called when take() may have something.
+  virtual void on_news(std::function<void()> news) = 0;
+
+  /// What is new since the last call, as text of the stream; empty: nothing is.
+  [[nodiscard]] virtual std::string take() = 0;
 };
 
 /// Events that follow the first body of an answer, until the client leaves.
@@ -37,6 +55,10 @@ struct ApiStream {
   bool sse = true;          ///< server-sent events, with comments for gaps and silence
   /// The text of one event; empty for one that the client does not get.
   std::function<std::string(const Event&)> text_of = {};
+  /// Null: there are events only. Read after the events that are there.
+  std::shared_ptr<ApiStates> states = {};
+  /// What a reader gets that missed events; empty: a comment.
+  std::string missed_text = {};
   /// Let go when the stream ends, or could not begin.
   std::shared_ptr<void> hold = {};
 };
@@ -46,6 +68,9 @@ struct ApiAnswer : http::ApiAnswer {
   using Later = std::function<void(http::ApiAnswer)>;
 
   std::optional<ApiStream> stream = {};
+  /// Set: what follows the body, until it returns nothing. Each piece is made in a turn of the loop
+  /// of its own, so that a long list holds up nothing else.
+  std::function<std::optional<std::string>()> pieces = {};
   /// Set: the answer is the one that this gives to its argument, once, on the server's thread. It
   /// may do so when the client is gone.
   std::function<void(Later)> later = {};

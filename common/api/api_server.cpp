@@ -12,6 +12,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
@@ -59,6 +60,8 @@ ApiRequest plain_request(http::request<http::string_body>& message, Proof proof)
   request.method = std::string(message.method_string());
   request.target = std::string(message.target());
   request.last_event_id = std::string(message["Last-Event-ID"]);
+  request.if_none_match = std::string(message[http::field::if_none_match]);
+  request.accept_encoding = std::string(message[http::field::accept_encoding]);
   request.body = std::move(message.body());
   return request;
 }
@@ -83,6 +86,7 @@ http::response<http::string_body> whole_response(const sluice::http::ApiAnswer& 
   if (answer.status == 503) {
     response.set(http::field::retry_after, "1");
   }
+  for (const auto& [name, value] : answer.fields) response.set(name, value);
   response.keep_alive(keep_alive);
   response.body() = answer.body;
   response.prepare_payload();
@@ -150,6 +154,7 @@ struct ApiServer::State {
                                   const std::shared_ptr<Session>& session);
   asio::awaitable<bool> write_whole(Session& session, const sluice::http::ApiAnswer& answer,
                                     bool keep_alive, bool head);
+  asio::awaitable<bool> collect(ApiAnswer& answer);
   asio::awaitable<void> answer_later(const std::shared_ptr<Session>& session,
                                      const ApiAnswer& answer);
   asio::awaitable<void> stream_out(const std::shared_ptr<Session>& session,
@@ -254,7 +259,11 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   const bool head = parser.get().method() == http::verb::head;
   http::request<http::string_body> message = parser.release();
   const ApiRequest request = plain_request(message, session->proof);
-  const ApiAnswer answer = source->answer(request);
+  ApiAnswer answer = source->answer(request);
+  if (answer.pieces) {
+    const bool whole = co_await collect(answer);
+    if (!whole) co_return false;
+  }
   if (!head && answer.later) {
     co_await answer_later(session, answer);
     co_return false;
@@ -281,6 +290,16 @@ asio::awaitable<bool> ApiServer::State::write_whole(Session& session,
   session.stream.expires_after(limits.idle);
   const auto [failed, size] = co_await http::async_write(session.stream, response, kToken);
   co_return !failed;
+}
+
+// False when the source has gone meanwhile.
+asio::awaitable<bool> ApiServer::State::collect(ApiAnswer& answer) {
+  while (const auto piece = answer.pieces()) {
+    answer.body += *piece;
+    co_await asio::post(loop, asio::use_awaitable);
+    if (source == nullptr) co_return false;
+  }
+  co_return true;
 }
 
 asio::awaitable<void> ApiServer::State::answer_later(const std::shared_ptr<Session>& session,
@@ -353,9 +372,12 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
   session->news = source->events().subscribe(
       wanted.filter,
       [waiting = session.get()](const std::shared_ptr<const Event>&) { waiting->wake.cancel(); });
+  if (wanted.states) {
+    wanted.states->on_news([waiting = session.get()] { waiting->wake.cancel(); });
+  }
   watch_peer(session);
   std::uint64_t seen = wanted.after;
-  std::string text = wanted.sse ? ": sluice events\n\n" : answer.body;
+  std::string text = wanted.sse && answer.body.empty() ? ": sluice events\n\n" : answer.body;
   while (true) {
     const bool written = co_await write_text(*session, text);
     if (!written || session->peer_gone || stopping || source == nullptr) {
@@ -364,7 +386,9 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
     const EventRing::Backlog backlog = source->events().after(seen, wanted.filter);
     text.clear();
     if (wanted.sse && backlog.missed > 0) {
-      text = ": missed " + std::to_string(backlog.missed) + " events\n\n";
+      text = wanted.missed_text.empty()
+                 ? ": missed " + std::to_string(backlog.missed) + " events\n\n"
+                 : wanted.missed_text;
     }
     std::uint64_t taken = source->events().last_id();
     for (const auto& event : backlog.events) {
@@ -374,6 +398,7 @@ asio::awaitable<void> ApiServer::State::stream_out(const std::shared_ptr<Session
       break;
     }
     seen = taken;
+    if (wanted.states) text += wanted.states->take();
     if (text.empty()) {
       const bool woken = co_await wait_for_news(*session);
       text = !woken && wanted.sse ? ": still here\n\n" : "";

@@ -4,11 +4,14 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // What every answer of an HTTP+JSON API is made of (protocols.md 5): targets read, problems and
@@ -37,6 +40,8 @@ struct ApiAnswer {
   std::string content_type = "application/json";
   std::string body = {};
   std::string allow = {};  ///< of a 405
+  /// More header fields; they take the place of those that every answer has.
+  std::vector<std::pair<std::string, std::string>> fields = {};
 };
 
 /// A request's target, taken apart and decoded.
@@ -87,6 +92,11 @@ struct ApiPage {
 
 /// The page of `size` items that `limit` and `next` of the target select.
 [[nodiscard]] Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size);
+
+/// The same in pieces of a few items each, for an answer that is long. `item` makes the JSON of the
+/// one at a place of the page, from 0 on; what is empty is left out.
+[[nodiscard]] std::function<std::optional<std::string>()> pieces_of_page(
+    const ApiPage& page, std::size_t size, std::function<std::string(std::size_t)> item);
 
 /// The answer with the items of `page`, out of `size`.
 [[nodiscard]] ApiAnswer page_answer(const nlohmann::json& items, const ApiPage& page,

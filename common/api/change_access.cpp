@@ -64,6 +64,10 @@ bool is_own_page(const ChangeFields& fields) {
   return false;
 }
 
+bool is_page(const ChangeFields& fields) {
+  return !fields.fetch_site.empty() || !fields.origin.empty();
+}
+
 http::ApiProblem other_site() {
   return {403, "other-site", "Other site", "the request comes from a page of another origin",
           "send it from a page of this host, or from a program"};

@@ -30,6 +30,9 @@ struct ChangeFields {
 /// from which a request comes; anything else than that is refused, whatever its credentials.
 [[nodiscard]] bool is_own_page(const ChangeFields& fields);
 
+/// Whether a browser says that it sends the request for a page, whatever page that is.
+[[nodiscard]] bool is_page(const ChangeFields& fields);
+
 /// 403 for a page of another site.
 [[nodiscard]] http::ApiProblem other_site();
 

@@ -146,6 +146,9 @@ class MemoryPressure {
   /// read.
   [[nodiscard]] const MemoryRules* rules();
 
+  /// The same from the last look, however old that is; null: nothing can be read.
+  [[nodiscard]] const MemoryRules* last_seen() const { return rules_ ? &*rules_ : nullptr; }
+
   [[nodiscard]] const MemoryCounts& counts() const { return counts_; }
 
   /// One look with all that follows; the timer's work.

@@ -104,6 +104,14 @@ std::map<std::string, std::string> MemoryRules::throttled() const {
   return why;
 }
 
+std::int64_t MemoryRules::replicas_bytes() const {
+  std::int64_t sum = 0;
+  for (const Container& container : controller_.seen().containers) {
+    sum += container.working_set.value_or(0);
+  }
+  return sum;
+}
+
 std::optional<std::int64_t> MemoryRules::bytes_of(const std::string& replica) const {
   for (const Container& container : controller_.seen().containers) {
     if (replica_of(container.id) == replica) return container.working_set;

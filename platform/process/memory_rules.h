@@ -80,6 +80,15 @@ class MemoryRules {
     return controller_.seen().memory;
   }
 
+  /// Bytes that are kept free.
+  [[nodiscard]] std::int64_t reserve_bytes() const { return settings_.reserve; }
+
+  /// What all replicas held at the last look, in bytes.
+  [[nodiscard]] std::int64_t replicas_bytes() const;
+
+  /// What is slowed down or held, with the reason.
+  [[nodiscard]] std::vector<node_agent::HeldThrottle> held() const { return controller_.held(); }
+
   /// What the named replica held at the last look.
   [[nodiscard]] std::optional<std::int64_t> bytes_of(const std::string& replica) const;
 

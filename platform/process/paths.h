@@ -86,6 +86,9 @@ class EnginePaths {
   /// The token of this start, where there is one.
   [[nodiscard]] std::filesystem::path edit_token() const { return runtime_ / "edit-token"; }
 
+  /// A page that opens the dashboard with that token.
+  [[nodiscard]] std::filesystem::path edit_page() const { return runtime_ / "dashboard.html"; }
+
   [[nodiscard]] std::filesystem::path lock_file() const { return runtime_ / "lock"; }
 
   [[nodiscard]] std::filesystem::path replicas_json() const { return runtime_ / "replicas.json"; }

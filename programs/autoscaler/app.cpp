@@ -61,6 +61,7 @@ App::App(Config config)
           .news = [this] { streams_.news(); },
           .recordings = &recordings_},
       fleet_{surroundings_},
+      view_{time_, fleet_events_, nullptr},
       stats_{io_,
              log_,
              buckets_,
@@ -77,10 +78,7 @@ App::App(Config config)
                         ? NodeStreams::Where{}
                         : [this](const std::string& space,
                                  const std::string& pod) { return cluster_->node_of(space, pod); }},
-      api_{{.name = config_.name,
-            .version = std::string{kVersion},
-            .platform = config_.platform,
-            .started = started_},
+      api_{facts(),
            {.fleet = fleet_,
             .seen = fleet_events_,
             .history = history_,
@@ -90,7 +88,10 @@ App::App(Config config)
             .events = events_,
             .loop = time_,
             .elsewhere = [this](const RevisionId& id) { return holder_of(id); }}},
-      routes_{clock_, api_, nullptr, change_rule(config_.api_token_file)},
+      view_api_{
+          {.program = facts(), .form = "cluster", .edit = !config_.api_token_file.empty()},
+          {.clock = time_, .api = api_, .view = view_, .history = history_, .front = nullptr}},
+      routes_{clock_, api_, nullptr, change_rule(config_.api_token_file), &view_api_},
       health_{[this] { return checks(); },
               metrics::Page{[this](metrics::Families& families) { write_metrics(families); }}},
       api_server_{io_, routes_, api_limits()},
@@ -98,6 +99,13 @@ App::App(Config config)
       signals_{io_} {}
 
 App::~App() = default;
+
+ApiFacts App::facts() const {
+  return {.name = config_.name,
+          .version = std::string{kVersion},
+          .platform = config_.platform,
+          .started = started_};
+}
 
 // Where replicas run: files in a directory, or the pods of a cluster.
 std::unique_ptr<Platform> App::make_platform() {

@@ -7,6 +7,7 @@
 #include "autoscaler/io/api_routes.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/fleet_events.h"
+#include "autoscaler/io/fleet_view.h"
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/http_stat_source.h"
 #include "autoscaler/io/node_streams.h"
@@ -15,6 +16,7 @@
 #include "autoscaler/io/ring_history.h"
 #include "autoscaler/io/scale_loop.h"
 #include "autoscaler/io/stat_socket.h"
+#include "autoscaler/io/view_api.h"
 #include "common/api/api_server.h"
 #include "common/api/event_ring.h"
 #include "common/base/result.h"
@@ -62,6 +64,7 @@ class App {
 
  private:
   [[nodiscard]] std::unique_ptr<Platform> make_platform();
+  [[nodiscard]] ApiFacts facts() const;
   [[nodiscard]] std::optional<Problem> open_platform();
   void keep_certificates();
   [[nodiscard]] std::optional<Problem> open_doors();
@@ -102,6 +105,7 @@ class App {
   Recordings recordings_;
   Surroundings surroundings_;
   Fleet fleet_;
+  FleetView view_;
   StatSocket stats_;
   Refusals refusals_;
   ActivatorStreams streams_;
@@ -113,6 +117,7 @@ class App {
   std::optional<Enrolment> enrolment_;              // likewise
   std::optional<rpc::Server> grpc_;
   Api api_;
+  ViewApi view_api_;
   ApiRoutes routes_;
   HealthPage health_;
   api::ApiServer api_server_;

@@ -38,7 +38,7 @@ class Http2(DoorCase):
     def test_refusals_carry_the_fields_of_answers(self):
         engine = self.up_app()
         for status, path, host, headers in (
-                (404, '/', 'sluice.localhost', ()), (403, '/_sluice/metrics', 'attacker.example', ()),
+                (404, '/other', 'sluice.localhost', ()), (403, '/_sluice/metrics', 'attacker.example', ()),
                 (404, f'{API}/nothing', 'localhost', ()),
                 (400, '/_sluice/metrics#a', 'localhost', ()),
                 (200, '/_sluice/metrics#a', 'localhost', [('Content-Type', 'application/grpc')]),

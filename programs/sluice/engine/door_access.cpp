@@ -51,6 +51,12 @@ ApiProblem host_not_allowed(std::string_view authority) {
       "use http://localhost, or allow the name in config.yaml: dashboard: {hosts: [NAME]}"};
 }
 
+ApiProblem page_elsewhere() {
+  return {403, "page-elsewhere", "Not from this page",
+          "a page changes something at the engine's own host only",
+          "open http://" + std::string{kEngineHost} + " at this port, or use the command line"};
+}
+
 ApiProblem token_missing(const DoorRules& rules) {
   const std::string_view why =
       rules.opened() ? "`dashboard` in config.yaml admits other clients, so every request "
@@ -91,6 +97,8 @@ ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) 
                         "use the command line, or start the engine with `sluice up --allow-edit`"};
     }
     if (!api::is_own_page(request)) return api::other_site();
+    // A page at localhost may be that of the only service.
+    if (api::is_page(request) && !names_engine(request.authority)) return page_elsewhere();
     if (!has_token) return token_missing(rules);
   }
   return request.loopback && request.own_user ? Proof::own_user : Proof::none;

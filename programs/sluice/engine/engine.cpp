@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "platform/process/container.h"
+#include "platform/process/engine_host.h"
 #include "platform/process/sidecar.h"
 #include "platform/process/unique_fd.h"
 #include "programs/sluice/engine/history.h"
@@ -81,6 +82,20 @@ activator::BookSpec book_spec(const EngineSettings& settings) {
           .gone = http::response_for(Error::draining)};
 }
 
+// Readable for this user alone.
+bool write_private(const std::filesystem::path& path, const std::string& text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// Opens the dashboard with the token behind `#`, which no browser sends to a server.
+std::string edit_page(const std::string& url, const std::string& token) {
+  const std::string link = url + "#token=" + token;
+  return "<!doctype html>\n<meta charset=\"utf-8\">\n<title>Sluice</title>\n"
+         "<meta http-equiv=\"refresh\" content=\"0; url=" +
+         link + "\">\n<a href=\"" + link + "\">dashboard</a>\n";
+}
+
 }  // namespace
 
 // No activator of an earlier start can hold up a removal, and none comes but the one in here.
@@ -129,6 +144,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
       random_{static_cast<std::uint64_t>(started_.time_since_epoch().count())},
       around_{surroundings()},
       fleet_{around_},
+      view_{loop_, fleet_events_, &figures_},
       mover_{{.clock = loop_,
               .fleet = fleet_,
               .placement = placement_,
@@ -137,10 +153,7 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
               .measured = [this](const RevisionId& id) { return measured(id); }}},
       peer_{loop_, hub_, peer_events(),
             [this](const autoscaler::ActivatorHub::Heard& heard) { fleet_.heard(heard); }},
-      api_{{.name = setup_.name,
-            .version = std::string{kVersion},
-            .platform = "process",
-            .started = started_},
+      api_{facts(),
            {.fleet = fleet_,
             .seen = fleet_events_,
             .history = *history_,
@@ -151,6 +164,9 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .loop = loop_,
             .front = &figures_,
             .mover = &mover_}},
+      view_api_{
+          {.program = facts(), .form = "machine", .edit = setup_.rules.allow_edit},
+          {.clock = loop_, .api = api_, .view = view_, .history = *history_, .front = &figures_}},
       signals_{io_},
       closing_timer_{io_},
       kept_{paths} {
@@ -179,6 +195,7 @@ Engine::~Engine() {
   server_.close_all();
   std::error_code ignored;
   std::filesystem::remove(paths_.edit_token(), ignored);
+  std::filesystem::remove(paths_.edit_page(), ignored);
 }
 
 std::optional<Problem> Engine::open(SpecSources& sources) {
@@ -232,7 +249,7 @@ std::optional<Problem> Engine::open_api() {
   if (auto problem = keep_token()) return problem;
   // Who comes through the front door was judged there.
   api_routes_ = std::make_unique<autoscaler::ApiRoutes>(
-      clock_, api_, this, [](const api::ApiRequest&) { return std::nullopt; });
+      clock_, api_, this, [](const api::ApiRequest&) { return std::nullopt; }, &view_api_);
   api_server_ = std::make_unique<api::ApiServer>(io_, *api_routes_);
   const std::pair<std::filesystem::path, Proof> entrances[] = {
       {paths_.api_socket(), Proof::socket},
@@ -248,19 +265,31 @@ std::optional<Problem> Engine::open_api() {
 // In a file of the engine's user alone, since what is printed may end in a log.
 std::optional<Problem> Engine::keep_token() {
   std::error_code ignored;
-  std::filesystem::remove(paths_.edit_token(), ignored);
+  for (const auto& file : {paths_.edit_token(), paths_.edit_page()})
+    std::filesystem::remove(file, ignored);
   if (!setup_.rules.allow_edit && !setup_.rules.opened()) return std::nullopt;
   const std::string token = make_token();
-  const UniqueFd file(
-      ::open(paths_.edit_token().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   const std::string line = "Sluice-Edit: " + token + "\n";  // as `curl -H @FILE` wants it
-  if (token.empty() || !file ||
-      ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+  const std::string page = page_url();
+  const bool kept = !token.empty() && write_private(paths_.edit_token(), line) &&
+                    (page.empty() || write_private(paths_.edit_page(), edit_page(page, token)));
+  if (!kept) {
     return Problem{"cannot keep the token of this start in " + paths_.edit_token().string(),
                    "make the directory writable, or start without --allow-edit and `dashboard`"};
   }
   setup_.rules.token = token;
   return std::nullopt;
+}
+
+std::string Engine::page_url() const {
+  return setup_.rules.opened() ? "" : url_of(kEngineHost) + "/";
+}
+
+autoscaler::ApiFacts Engine::facts() const {
+  return {.name = setup_.name,
+          .version = std::string{kVersion},
+          .platform = "process",
+          .started = started_};
 }
 
 std::string Engine::url_of(std::string_view host) const {
@@ -327,6 +356,7 @@ void Engine::on_second() {
   reload_settings(false);
   remove_groups();
   keep_again();
+  publish_memory();
   if (door_tls_) door_tls_->look();
   notify_init("WATCHDOG=1");
 }

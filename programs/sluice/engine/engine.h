@@ -9,9 +9,11 @@
 #include "autoscaler/io/api_routes.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/fleet_events.h"
+#include "autoscaler/io/fleet_view.h"
 #include "autoscaler/io/history.h"
 #include "autoscaler/io/http_stat_source.h"
 #include "autoscaler/io/scale_loop.h"
+#include "autoscaler/io/view_api.h"
 #include "autoscaler/placement/io/mover.h"
 #include "common/api/api_server.h"
 #include "common/base/lifetime.h"
@@ -125,6 +127,10 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] const std::string& token() const { return setup_.rules.token; }
 
   [[nodiscard]] const DoorRules& rules() const { return setup_.rules; }
+
+  /// Where the dashboard is; empty where a browser cannot open it, since every request needs the
+  /// token.
+  [[nodiscard]] std::string page_url() const;
 
   [[nodiscard]] const ProcessPlatform& platform() const { return platform_; }
 
@@ -264,7 +270,9 @@ class Engine final : public autoscaler::MachineApi,
   [[nodiscard]] autoscaler::Mover::Measured measured(const RevisionId& id) const;
   void publish_move(const placement::MoveRecord& record);
   void publish_place(const std::string& name);
+  void publish_memory();
   void publish_text(const char* type, const std::string& message, const std::string& fix);
+  [[nodiscard]] autoscaler::ApiFacts facts() const;
   void wait_for_requests();
   void stop_replicas();
   void finish_shutdown();
@@ -327,11 +335,13 @@ class Engine final : public autoscaler::MachineApi,
   autoscaler::Recordings recordings_;
   autoscaler::Surroundings around_;
   autoscaler::Fleet fleet_;
+  autoscaler::FleetView view_;
   autoscaler::Mover mover_;
   DirectPeer peer_;
 
   // The API.
   autoscaler::Api api_;
+  autoscaler::ViewApi view_api_;
   std::unique_ptr<autoscaler::ApiRoutes> api_routes_;
   std::unique_ptr<api::ApiServer> api_server_;
 
@@ -353,7 +363,8 @@ class Engine final : public autoscaler::MachineApi,
   std::vector<std::function<void(const ShutdownResult&)>> shutdown_done_;
   ShutdownResult shutdown_;
   TimePoint closing_due_{};
-  std::optional<int> terminal_;  // of the start: a descriptor
+  node_agent::Pressure pressure_ = node_agent::Pressure::ok;  // as last published
+  std::optional<int> terminal_;                               // of the start: a descriptor
   int signals_seen_ = 0;
   int exit_code_ = 0;
   bool open_ = false;

@@ -100,6 +100,16 @@ void Engine::publish_move(const placement::MoveRecord& record) {
   events_.publish(event);
 }
 
+void Engine::publish_memory() {
+  const MemoryRules* const rules = memory_.last_seen();
+  if (rules == nullptr || rules->decision().pressure == pressure_) return;
+  pressure_ = rules->decision().pressure;
+  nlohmann::json event = autoscaler::event_json("memory", clock_.now());
+  event["pressure"] = std::string{node_agent::name_of(pressure_)};
+  if (const nlohmann::json memory = figures_.memory(); memory.is_object()) event.update(memory);
+  events_.publish(event);
+}
+
 void Engine::publish_place(const std::string& name) {
   nlohmann::json event = autoscaler::event_json("place", clock_.now());
   for (nlohmann::json& place : api_.places()) {

@@ -44,6 +44,13 @@ std::string internal_target(const http::RequestHead& head) {
   return rest;
 }
 
+// Where the links of the page are relative to.
+http::OwnResponse to_page() {
+  http::OwnResponse response = http::plain_response(308, {});
+  response.extra = std::string{door_lines()} + "Location: /_sluice/\r\n";
+  return response;
+}
+
 http::OwnResponse door_refusal(const ApiProblem& problem) {
   const http::ApiAnswer answer = http::problem_answer(problem);
   http::OwnResponse refusal = http::plain_response(answer.status, answer.body);
@@ -110,6 +117,9 @@ activator::Routed Engine::route_internal(net::Exchange& exchange) {
   take_door_fields(head.fields, asked);
   const auto proof = judge_door(setup_.rules, asked);
   if (!proof) return door_refusal(proof.error());
+  const bool page =
+      head.path() == kInternal || (head.path() == "/" && names_engine(asked.authority));
+  if (page && (head.method == "GET" || head.method == "HEAD")) return to_page();
   if (!is_internal(head.path())) return door_refusal(no_such_path(head.path()));
   net::UpstreamPool& pool = *proof == Proof::own_user ? own_pool_ : door_pool_;
   return activator::InternalRoute{&pool, internal_target(head), door_lines()};

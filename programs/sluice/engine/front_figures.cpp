@@ -3,16 +3,40 @@
 #include "activator/io/wake_watch.h"
 #include "autoscaler/io/cold_start_json.h"
 #include "autoscaler/io/revision.h"
+#include "autoscaler/io/time_text.h"
 
 #include <fmt/format.h>
 
 #include "programs/sluice/engine/start_phases.h"
 #include <algorithm>
+#include <array>
 
 namespace sluice::local {
 
 using autoscaler::Revision;
 using nlohmann::json;
+
+namespace {
+
+using End = net::Outcome::End;
+
+constexpr int kFirstClientError = 400;
+constexpr int kFirstServerError = 500;
+constexpr std::array<const char*, 3> kPressures{"ok", "high", "critical"};
+
+bool is_refused(const activator::Served& served) {
+  return !served.dispatched && served.outcome.end == End::own &&
+         served.outcome.status >= kFirstClientError;
+}
+
+// A client that leaves is none.
+bool is_error(const activator::Served& served) {
+  const End end = served.outcome.end;
+  return !is_refused(served) && (end == End::aborted || end == End::timed_out ||
+                                 served.outcome.status >= kFirstServerError);
+}
+
+}  // namespace
 
 void FrontFigures::entered(activator::RevisionHandle handle, const std::string& service) {
   std::shared_ptr<Service>& known = services_[service];
@@ -46,6 +70,8 @@ void FrontFigures::served(activator::RevisionHandle handle, const activator::Ser
   if (service == nullptr) return;
   const TimePoint now = parts_.clock.now();
   service->latency.record(served.took, now);
+  service->refused += is_refused(served) ? 1U : 0U;
+  service->errors += is_error(served) ? 1U : 0U;
   if (served.ignored) return;  // it keeps nothing awake
   service->callers.record(served.client, served.head.method, served.head.path(), now);
 }
@@ -95,9 +121,60 @@ void FrontFigures::complete(const Revision& revision, json& status) const {
   status["in_flight"] = handle ? parts_.front.in_flight(*handle) : 0;
   const TimePoint now = parts_.clock.now();
   const Service* const service = find(facts.service);
+  const autoscaler::LatencyCounts recent =
+      service == nullptr ? autoscaler::LatencyCounts{} : service->latency.recent(now);
   status["rps"] = service == nullptr ? 0.0 : service->latency.rate(now);
-  status["p50_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.5, now);
-  status["p99_ms"] = service == nullptr ? 0.0 : service->latency.quantile_ms(0.99, now);
+  status["p50_ms"] = recent.quantile_ms(0.5);
+  status["p99_ms"] = recent.quantile_ms(0.99);
+}
+
+autoscaler::FrontFacts::Counted FrontFigures::counted(const Revision& revision) const {
+  Counted counted;
+  const RevisionId& id = revision.facts().id;
+  if (const auto handle = parts_.book.find(id)) {
+    counted.queued = parts_.front.waiting(*handle);
+    counted.in_flight = parts_.front.in_flight(*handle);
+  }
+  if (const Service* const service = find(revision.facts().service)) {
+    counted.latency = &service->latency;
+    counted.errors = service->errors;
+    counted.refused = service->refused;
+  }
+  return counted;
+}
+
+json FrontFigures::memory() const {
+  const MemoryRules* const rules = parts_.memory.rules();
+  if (rules == nullptr || !rules->memory()) return {};
+  const node_agent::NodeMemory& memory = *rules->memory();
+  const node_agent::Decision& decision = rules->decision();
+  json throttled = json::array();
+  for (const node_agent::HeldThrottle& held : rules->held()) {
+    const std::string replica = MemoryRules::replica_of(held.container.id);
+    const ProcessService* const service =
+        parts_.platform.service_of({"default", revision_of({replica})});
+    json one{{"namespace", "default"},
+             {"service", service == nullptr ? json{} : json(service->spec.name)},
+             {"id", replica},
+             {"since", autoscaler::format_time(held.since)},
+             {"memory_bytes", rules->bytes_of(replica).value_or(0)},
+             {"held", held.frozen},
+             {"why", held.why}};
+    one["quota"] = held.quota.quota_us < 0 ? json{}
+                                           : json(static_cast<double>(held.quota.quota_us) /
+                                                  static_cast<double>(held.quota.period_us));
+    throttled.push_back(std::move(one));
+  }
+  return {{"capacity_bytes", memory.capacity},
+          {"used_bytes", memory.used},
+          {"replicas_bytes", rules->replicas_bytes()},
+          {"reserve_bytes", rules->reserve_bytes()},
+          {"admit_bytes", rules->admit_bytes()},
+          {"growth_bytes_per_second", decision.growth_per_second},
+          {"pressure", kPressures.at(static_cast<std::size_t>(decision.pressure))},
+          {"some_avg10", memory.stall ? json(memory.stall->some_avg10) : json{}},
+          {"why", decision.why},
+          {"throttled", std::move(throttled)}};
 }
 
 json FrontFigures::not_ready(const Revision& revision) const {
@@ -165,7 +242,7 @@ void FrontFigures::complete_replica(const Revision& revision, const PodId& pod,
   // The next look will see it. By itself it would be looked for among all processes of the machine,
   // and so would every other replica of a list that has just started.
   const auto seen = parts_.memory.bytes_of(pod.name);
-  const bool is_looked_at = parts_.memory.rules() != nullptr;
+  const bool is_looked_at = parts_.memory.last_seen() != nullptr;
   replica["memory_bytes"] = seen ? *seen : is_looked_at ? 0 : found->memory_bytes();
 }
 

@@ -2,6 +2,7 @@
 
 #include "activator/io/front_gateway.h"
 #include "activator/io/revision_book.h"
+#include "autoscaler/core/view/latency_window.h"
 #include "autoscaler/io/front_facts.h"
 #include "autoscaler/io/history.h"
 #include "common/api/event_ring.h"
@@ -12,7 +13,6 @@
 #include "platform/process/process_platform.h"
 #include "programs/sluice/engine/by_handle.h"
 #include "programs/sluice/engine/callers.h"
-#include "programs/sluice/engine/latency.h"
 #include "programs/sluice/engine/service_times.h"
 #include <cstdint>
 #include <functional>
@@ -71,6 +71,8 @@ class FrontFigures final : public autoscaler::FrontFacts {
   [[nodiscard]] std::string cold_start(activator::RevisionHandle handle, TimePoint arrived,
                                        TimePoint dispatched);
 
+  [[nodiscard]] Counted counted(const autoscaler::Revision& revision) const override;
+  [[nodiscard]] nlohmann::json memory() const override;
   void complete(const autoscaler::Revision& revision, nlohmann::json& status) const override;
   void complete_replica(const autoscaler::Revision& revision, const PodId& pod,
                         nlohmann::json& replica) const override;
@@ -86,7 +88,9 @@ class FrontFigures final : public autoscaler::FrontFacts {
  private:
   struct Service {
     Callers callers;
-    LatencyWindow latency;
+    autoscaler::LatencyWindow latency;
+    std::uint64_t errors = 0;   // FrontFacts::Counted
+    std::uint64_t refused = 0;  // likewise
     std::optional<nlohmann::json> last_cold_start;
     TimePoint cold_start_told{};  // creation of the replica whose cold start was reported last
   };

@@ -390,6 +390,12 @@ std::optional<nlohmann::json> History::cold_start_at(const model::Revision& of,
   return cold_start_at(of.service, at);
 }
 
+std::vector<nlohmann::json> History::cold_starts(const model::Revision& of, TimePoint since) const {
+  auto list = reader_->since(Kind::cold_start, of.service, since, kColdStartsShown);
+  std::reverse(list.begin(), list.end());
+  return list;
+}
+
 void History::record_decision(std::string_view service, TimePoint at,
                               const nlohmann::json& decision) {
   writer_->push({.kind = Kind::decision,

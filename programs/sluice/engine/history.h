@@ -58,6 +58,8 @@ class History final : public autoscaler::History {
                                                      TimePoint since) const override;
   [[nodiscard]] std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                           TimePoint at) const override;
+  [[nodiscard]] std::vector<nlohmann::json> cold_starts(const model::Revision& of,
+                                                        TimePoint since) const override;
   [[nodiscard]] std::optional<nlohmann::json> cold_start_at(const model::Revision& of,
                                                             TimePoint at) const override;
 

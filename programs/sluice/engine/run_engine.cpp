@@ -117,14 +117,16 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
 }
 
 // Where the token stands and not what it is: output may be kept, and all may read a command line.
-void add_token(view::BannerFacts& facts, const Engine& engine, const fs::path& token_file) {
+void add_token(view::BannerFacts& facts, const Engine& engine, const EnginePaths& paths) {
+  facts.page_url = engine.page_url();
   if (engine.token().empty()) return;
+  if (!facts.page_url.empty()) facts.edit_page = paths.edit_page().string();
   facts.api_url = engine.url_of("localhost") + "/_sluice/api/v1";
   facts.allows_edit = engine.rules().allow_edit;
-  facts.token_file = token_file.string();
+  facts.token_file = paths.edit_token().string();
 }
 
-std::string banner_of(const UpOptions& options, const Engine& engine, const fs::path& token_file,
+std::string banner_of(const UpOptions& options, const Engine& engine, const EnginePaths& paths,
                       std::int64_t ready_ms) {
   view::BannerFacts facts;
   facts.version = kVersion;
@@ -140,7 +142,7 @@ std::string banner_of(const UpOptions& options, const Engine& engine, const fs::
         fmt::format("port {} is taken; using {}", kFirstDoor, engine.door().port));
   }
   facts.notes.insert(facts.notes.end(), engine.notes().begin(), engine.notes().end());
-  add_token(facts, engine, token_file);
+  add_token(facts, engine, paths);
   return view::banner_text(facts);
 }
 
@@ -158,11 +160,11 @@ std::string warnings_of(const EventRing& events) {
   return text;
 }
 
-void announce(const UpOptions& options, Engine& engine, const fs::path& token_file,
-              EventRing& events, TimePoint started, const Clock& clock) {
+void announce(const UpOptions& options, Engine& engine, const EnginePaths& paths, EventRing& events,
+              TimePoint started, const Clock& clock) {
   const TimePoint now = clock.now();
   const std::string banner =
-      banner_of(options, engine, token_file,
+      banner_of(options, engine, paths,
                 std::chrono::duration_cast<std::chrono::milliseconds>(now - started).count());
   if (options.output == OutputFormat::text) write_out(banner);
   json event = autoscaler::event_json("engine", now);
@@ -238,7 +240,7 @@ int serve(const UpOptions& options, EngineSetup setup, const EnginePaths& paths,
     const bool door = problem->what.starts_with("cannot listen");
     return fail(*problem, door ? kExitFailure : kExitConfig);
   }
-  announce(options, engine, paths.edit_token(), events, started, clock);
+  announce(options, engine, paths, events, started, clock);
   const auto detached_log = open_engine_log(options, engine, paths, clock, events);
   own_log = detached_log.get();
   // What happened while the engine opened comes after the banner: all of it for a program, what is

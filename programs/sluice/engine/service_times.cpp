@@ -12,9 +12,11 @@ autoscaler::TrafficNote ServiceTimes::take(TimePoint now, std::int64_t held,
   const std::int64_t before = std::exchange(present_, held + in_flight);
   note.arrivals = std::max<std::int64_t>(0, ended + present_ - before);
   if (ended == 0) return note;
-  for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket) {
-    if (const std::uint32_t count = std::exchange(counts_[bucket], 0); count > 0) {
-      note.service.emplace_back(from_seconds(LatencyWindow::upper_ms(bucket) / 1e3), count);
+  const autoscaler::LatencyCounts counts = std::exchange(counts_, {});
+  for (std::size_t bucket = 0; bucket < autoscaler::LatencyCounts::kBuckets; ++bucket) {
+    if (const std::uint32_t count = counts.in(bucket); count > 0) {
+      note.service.emplace_back(from_seconds(autoscaler::LatencyCounts::upper_ms(bucket) / 1e3),
+                                count);
     }
   }
   return note;

@@ -1,21 +1,20 @@
 #pragma once
 
 #include "autoscaler/core/recording/recorded_input.h"
+#include "autoscaler/core/view/latency_window.h"
 #include "common/time/time_point.h"
 
-#include "programs/sluice/engine/latency.h"
-#include <array>
 #include <cstdint>
 
 namespace sluice::local {
 
 /// The requests of a revision between two looks: how many came, and how long replicas took for
-/// those that ended. In the buckets of LatencyWindow.
+/// those that ended. In the buckets of LatencyCounts.
 class ServiceTimes {
  public:
   /// A request has ended on a replica that took so long for it.
   void served(Duration took) {
-    ++counts_[LatencyWindow::bucket_of(took)];
+    counts_.record(took);
     ++ended_;
   }
 
@@ -27,7 +26,7 @@ class ServiceTimes {
                                              std::int64_t in_flight);
 
  private:
-  std::array<std::uint32_t, LatencyWindow::kBuckets> counts_{};
+  autoscaler::LatencyCounts counts_;
   std::int64_t ended_ = 0;
   std::int64_t present_ = 0;  // held and in flight at the last call
 };

@@ -63,6 +63,12 @@ std::string banner_text(const BannerFacts& facts) {
   for (const std::string& note : facts.notes) {
     text += "  note       " + note + "\n";
   }
+  if (!facts.edit_page.empty()) {
+    text += fmt::format("  page       file://{}, which opens {} with the token\n", facts.edit_page,
+                        facts.page_url);
+  } else if (!facts.page_url.empty()) {
+    text += fmt::format("  page       {}\n", facts.page_url);
+  }
   if (!facts.api_url.empty()) text += token_line(facts);
   if (!facts.services.empty() && facts.services.front().url.starts_with("https:")) {
     text += fmt::format("  next       curl --cacert {} {}\n", facts.certificate,

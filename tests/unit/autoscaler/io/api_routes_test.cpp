@@ -67,7 +67,7 @@ TEST_F(ApiOnItsSocket, AnswersEveryRouteWithItsStatus) {
       {"GET", "/api/v1/services/elsewhere/app", "", 404},
       {"GET", "/api/v1/services/default/app/nothing", "", 404},
       {"GET", "/api/v1/services/default/app/spec/deeper", "", 404},
-      {"GET", "/", "", 404},
+      {"GET", "/", "", 200},
       {"GET", "/api/v2/services", "", 404},
       {"POST", "/api/v1/services", "", 405},
       {"GET", "/api/v1/shutdown", "", 405},

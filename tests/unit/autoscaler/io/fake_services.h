@@ -19,13 +19,16 @@ class FakeServices final : public ServicesApi, public MachineApi {
 
   std::size_t service_count() override { return static_cast<std::size_t>(count); }
 
-  Json service_list(std::size_t begin, std::size_t end) override {
-    Json all = Json::array();
-    for (std::size_t i = begin; i < end; ++i) {
-      all.push_back(told);
-      all.back()["name"] = "app" + std::to_string(i);
-    }
+  std::vector<RevisionId> listed(std::size_t begin, std::size_t end) override {
+    std::vector<RevisionId> all;
+    for (std::size_t i = begin; i < end; ++i) all.push_back({"default", "app" + std::to_string(i)});
     return all;
+  }
+
+  Json status_of(const RevisionId& revision) override {
+    Json status = told;
+    status["name"] = revision.name;
+    return status;
   }
 
   ApiResult<Json> service(const ServiceName& name) override { return status(name); }

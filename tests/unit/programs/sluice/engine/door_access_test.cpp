@@ -134,9 +134,10 @@ TEST(DoorAccess, AChangeNeedsTheTokenOfThisStart) {
 }
 
 TEST(DoorAccess, APageOfAnotherSiteChangesNothingEvenWithTheToken) {
-  for (const char* own : {"http://localhost:8080", "https://LOCALHOST:8080"}) {
-    EXPECT_EQ(printed(judge_door(rules(true), edit(kToken, own, "same-origin"))), "own user")
-        << own;
+  for (const char* own : {"http://sluice.localhost:8080", "https://SLUICE.LOCALHOST:8080"}) {
+    DoorRequest asked = edit(kToken, own, "same-origin");
+    asked.authority = "sluice.localhost:8080";
+    EXPECT_EQ(printed(judge_door(rules(true), asked)), "own user") << own;
   }
   for (const char* other :
        {"null", "http://localhost", "http://localhost:8081", "http://evil.example",
@@ -164,6 +165,21 @@ TEST(DoorAccess, OnceOpenedEverythingNeedsTheToken) {
   EXPECT_EQ(printed(judge_door(opened, asked)), "403 host-not-allowed");
 }
 
+TEST(DoorAccess, APageChangesSomethingAtTheEnginesOwnHostOnly) {
+  for (const char* host : {"localhost:8080", "127.0.0.1:8080", "[::1]:8080"}) {
+    DoorRequest asked = edit(kToken, "", "same-origin");
+    asked.authority = host;
+    EXPECT_EQ(printed(judge_door(rules(true), asked)), "403 page-elsewhere") << host;
+    asked.fetch_site = "";
+    EXPECT_EQ(printed(judge_door(rules(true), asked)), "own user") << host;
+  }
+  EXPECT_EQ(printed(judge_door(rules(true), edit(kToken, "http://localhost:8080"))),
+            "403 page-elsewhere");
+  DoorRequest read = request("GET", "localhost:8080");
+  read.fetch_site = "same-origin";
+  EXPECT_EQ(printed(judge_door(rules(true), read)), "own user");
+}
+
 // The rules as sentences: what must hold for a request to pass.
 bool may_pass(const DoorRules& given, const DoorRequest& asked) {
   const bool from_here = asked.loopback || given.any_peer;
@@ -172,9 +188,10 @@ bool may_pass(const DoorRules& given, const DoorRequest& asked) {
                      (asked.authority == "box.example.com" && !given.hosts.empty());
   const bool token = asked.token == kToken;
   const bool reads = asked.method == "GET" || asked.method == "HEAD";
-  const bool page = (asked.origin.empty() || asked.origin == "http://localhost:8080") &&
-                    (asked.fetch_site.empty() || asked.fetch_site == "same-origin") &&
-                    (asked.origin.empty() || asked.authority == "localhost:8080");
+  const bool page =
+      (asked.origin.empty() || asked.origin == "http://sluice.localhost") &&
+      (asked.fetch_site.empty() || asked.fetch_site == "same-origin") &&
+      ((asked.origin.empty() && asked.fetch_site.empty()) || asked.authority == "sluice.localhost");
   const bool opened = given.any_peer || !given.hosts.empty();
   return from_here && named && (token || !opened) && (reads || (given.allow_edit && token && page));
 }
@@ -186,7 +203,8 @@ void for_each_request(const std::function<void(const DoorRequest&)>& visit) {
                                 "192.168.1.5", "evil.example", ""}) {
     for (const char* method : {"GET", "HEAD", "POST", "DELETE"}) {
       for (const char* token : {"", "wrong", kToken}) {
-        for (const char* origin : {"", "http://localhost:8080", "http://evil.example", "null"}) {
+        for (const char* origin : {"", "http://localhost:8080", "http://sluice.localhost",
+                                   "http://evil.example", "null"}) {
           for (const char* site : {"", "same-origin", "cross-site"}) {
             for (const int peer : {0, 1, 2, 3}) {
               asked.authority = authority;
@@ -238,9 +256,9 @@ TEST(DoorAccess, ARepeatedHeaderIsRefusedWhateverItsValue) {
   for (const std::string_view name : {"Sluice-Edit", "Origin", "Sec-Fetch-Site"}) {
     http::FieldList fields;
     fields.add("sluice-edit", kToken);
-    fields.add("ORIGIN", "http://localhost:8080");
+    fields.add("ORIGIN", "http://sluice.localhost:8080");
     fields.add("sec-fetch-site", "same-origin");
-    DoorRequest asked = request("POST", "localhost:8080");
+    DoorRequest asked = request("POST", "sluice.localhost:8080");
     take_door_fields(fields, asked);
     EXPECT_EQ(printed(judge_door(rules(true), asked)), "own user");
     fields.add(name, name == "Sluice-Edit" ? kToken : name);

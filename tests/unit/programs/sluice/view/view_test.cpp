@@ -22,9 +22,11 @@ TEST(Banner, NamesTheAddressAndTheNextSteps) {
   EXPECT_EQ(banner_text({.version = "1.0.0",
                          .engine = "app",
                          .services = {{.url = "http://app.localhost:8080", .max = 8}},
+                         .page_url = "http://sluice.localhost:8080/",
                          .ready_ms = 18}),
             "sluice 1.0.0 · engine app\n"
             "  service    http://app.localhost:8080   0..8 replicas, target 10 concurrent (70 %)\n"
+            "  page       http://sluice.localhost:8080/\n"
             "  next       sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
             "ready in 18 ms; 0 replicas running\n");
 }
@@ -58,6 +60,11 @@ TEST(Banner, ShowsHowTheTokenIsUsed) {
   EXPECT_EQ(line(),
             "curl -X POST -H '@/run/user/1/edit-token' "
             "http://localhost:8080/_sluice/api/v1/services/default/shop/wake");
+  facts.page_url = "http://sluice.localhost:8080/";
+  facts.edit_page = "/run/user/1/dashboard.html";
+  EXPECT_NE(banner_text(facts).find("  page       file:///run/user/1/dashboard.html, which opens "
+                                    "http://sluice.localhost:8080/ with the token\n"),
+            std::string::npos);
   facts.allows_edit = false;
   EXPECT_EQ(line(),
             "curl -H '@/run/user/1/edit-token' http://localhost:8080/_sluice/api/v1/services");

@@ -1,0 +1,176 @@
+#include "autoscaler/core/view/fleet_rows.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace sluice::autoscaler {
+namespace {
+
+constexpr std::string_view kTrouble = "trouble";
+constexpr std::array<std::string_view, 4> kFigureSorts{"rps", "p99", "queued", "ready"};
+
+bool is_same(double left, double right) {
+  return left == right || (std::isnan(left) && std::isnan(right));
+}
+
+double known(double value) {
+  return std::isnan(value) ? 0 : value;
+}
+
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), [](char left, char right) {
+           return lower(left) == lower(right);
+         }) != text.end();
+}
+
+template <std::size_t N>
+std::size_t place_in(const std::array<std::string_view, N>& list, std::string_view word) {
+  return static_cast<std::size_t>(std::find(list.begin(), list.end(), word) - list.begin());
+}
+
+// The worst first: trouble, then what is on its way, then what serves, then what sleeps.
+double rank_of(const FleetRow& row) {
+  if (!row.trouble.empty()) return static_cast<double>(place_in(kTroubles, row.trouble));
+  constexpr std::array<std::string_view, 4> kOrder{"starting", "awake", "draining", "asleep"};
+  return static_cast<double>(kTroubles.size() + place_in(kOrder, row.state));
+}
+
+double figure_of(const FleetRow& row, std::string_view sort) {
+  if (sort == "rps") return row.rps;
+  if (sort == "p99") return known(row.p99_ms);
+  return sort == "queued" ? known(row.queued) : row.ready;
+}
+
+}  // namespace
+
+bool FleetRow::shows_as(const FleetRow& other) const {
+  const auto words = [](const FleetRow& row) {
+    return std::tie(row.service, row.state, row.trouble, row.ready, row.starting, row.want,
+                    row.last_cold_start_ms, row.panic_since, row.why);
+  };
+  const auto figures = [](const FleetRow& row) {
+    return std::array{row.stable, row.panic,     row.target, row.rps,
+                      row.queued, row.in_flight, row.p50_ms, row.p99_ms};
+  };
+  if (words(*this) != words(other)) return false;
+  const auto own = figures(*this);
+  const auto others = figures(other);
+  return std::equal(own.begin(), own.end(), others.begin(), is_same);
+}
+
+bool RowQuery::is_known() const {
+  const bool knows_state = state.empty() || state == kTrouble ||
+                           place_in(FleetTiles::kStates, state) < FleetTiles::kStates.size();
+  return knows_state &&
+         (sort == "name" || sort == kTrouble || place_in(kFigureSorts, sort) < kFigureSorts.size());
+}
+
+bool RowQuery::takes(const FleetRow& row) const {
+  if (state == kTrouble ? row.trouble.empty() : !state.empty() && row.state != state) return false;
+  return text.empty() || contains(row.service, text) || contains(row.id.space, text);
+}
+
+void FleetRows::count(const FleetRow& row, int sign) {
+  const std::size_t state = place_in(FleetTiles::kStates, row.state);
+  if (state < tiles_.states.size()) tiles_.states[state] += sign;
+  tiles_.services += sign;
+  const std::size_t trouble = place_in(kTroubles, row.trouble);
+  if (trouble < kTroubles.size()) tiles_.troubles[trouble] += sign;
+  if (trouble < kTroubles.size() && sign > 0) {
+    troubled_.insert(row.id);
+  } else {
+    troubled_.erase(row.id);
+  }
+  tiles_.ready += sign * row.ready;
+  tiles_.want += sign * row.want;
+  tiles_.rps += sign * row.rps;
+  tiles_.queued += sign * known(row.queued);
+  tiles_.in_flight += sign * known(row.in_flight);
+  if (tiles_.services > 0 && tiles_.states[0] != tiles_.services) return;
+  // Sums of fractions do not come back to zero by themselves.
+  tiles_.rps = tiles_.queued = tiles_.in_flight = 0;
+}
+
+void FleetRows::put(FleetRow row) {
+  const auto [at, fresh] = rows_.try_emplace(row.id);
+  Kept& kept = at->second;
+  if (!fresh) {
+    if (kept.row.shows_as(row)) return;
+    count(kept.row, -1);
+    by_version_.erase(kept.version);
+  }
+  kept.row = std::move(row);
+  kept.version = ++version_;
+  by_version_.emplace_hint(by_version_.end(), kept.version, &kept);
+  count(kept.row, 1);
+}
+
+void FleetRows::drop(const RevisionId& id) {
+  const auto found = rows_.find(id);
+  if (found == rows_.end()) return;
+  count(found->second.row, -1);
+  by_version_.erase(found->second.version);
+  gone_.push_back({.version = ++version_, .id = id, .service = found->second.row.service});
+  rows_.erase(found);
+  if (gone_.size() <= kGoneMax) return;
+  forgotten_ = gone_.front().version;
+  gone_.pop_front();
+}
+
+const FleetRows::Kept* FleetRows::find(const RevisionId& id) const {
+  const auto found = rows_.find(id);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+std::vector<const FleetRows::Kept*> FleetRows::changed_since(std::uint64_t version,
+                                                             std::size_t most) const {
+  std::vector<const Kept*> changed;
+  for (auto at = by_version_.upper_bound(version); at != by_version_.end(); ++at) {
+    if (changed.size() >= most) break;
+    changed.push_back(at->second);
+  }
+  return changed;
+}
+
+std::optional<std::vector<FleetRows::Gone>> FleetRows::gone_since(std::uint64_t version) const {
+  if (version < forgotten_) return std::nullopt;
+  std::vector<Gone> all;
+  for (auto at = gone_.rbegin(); at != gone_.rend() && at->version > version; ++at) {
+    all.push_back(*at);
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+FleetRows::Page FleetRows::page(const RowQuery& query, std::size_t begin, std::size_t limit) const {
+  std::vector<const FleetRow*> matching;
+  for (const auto& [id, kept] : rows_) {
+    if (query.takes(kept.row)) matching.push_back(&kept.row);
+  }
+  Page page{.rows = {}, .matching = matching.size()};
+  begin = std::min(begin, matching.size());
+  const std::size_t end = std::min(matching.size(), begin + limit);
+  if (query.sort != "name") {
+    const auto key_of = [&query](const FleetRow& row) {
+      return query.sort == kTrouble ? rank_of(row) : -figure_of(row, query.sort);
+    };
+    const auto goes_first = [&key_of](const FleetRow* left, const FleetRow* right) {
+      const double own = key_of(*left);
+      const double other = key_of(*right);
+      return own != other ? own < other : left->id < right->id;
+    };
+    std::partial_sort(matching.begin(), matching.begin() + static_cast<std::ptrdiff_t>(end),
+                      matching.end(), goes_first);
+  }
+  for (std::size_t i = begin; i < end; ++i) page.rows.push_back(matching[i]->id);
+  return page;
+}
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "autoscaler/io/fleet_view.h"
+#include "autoscaler/io/services_api.h"
+#include "autoscaler/io/view_json.h"
+#include "common/api/api_request.h"
+#include "common/loop/loop.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+namespace sluice::autoscaler {
+
+/// Which rows a reader of the fleet gets.
+struct RowFilter {
+  std::set<std::string> names{};  ///< `NAMESPACE/NAME`; empty: every one
+  RowQuery query{};
+
+  [[nodiscard]] bool takes(const FleetRow& row) const;
+};
+
+/// What streams show beside events, made once for all who read it and not at all without readers:
+/// the rows of a fleet once a second, a service four times a second while it changes. A reader that
+/// is slow gets the newest only.
+class LiveView {
+ public:
+  /// All outlive this.
+  struct Parts {
+    Loop& clock;
+    FleetView& view;
+    /// The revision in service of a service; null: there is none.
+    std::function<const Revision*(const ServiceName&)> find;
+    /// "replicas" of its status.
+    std::function<nlohmann::json(const Revision&)> replicas;
+    /// The members of `overview` that change.
+    std::function<nlohmann::json()> overview;
+  };
+
+  explicit LiveView(Parts parts);
+  LiveView(const LiveView&) = delete;
+  LiveView& operator=(const LiveView&) = delete;
+  ~LiveView();
+
+  /// Events `fleet` from the next look on.
+  [[nodiscard]] std::shared_ptr<api::ApiStates> fleet(RowFilter filter, Reasons reasons);
+
+  /// Events `sample` of a service, which may not be there yet.
+  [[nodiscard]] std::shared_ptr<api::ApiStates> service(const ServiceName& name);
+
+ private:
+  struct Shared;
+  struct Watched;
+  class FleetReader;
+  class ServiceReader;
+
+  // Rows in one event: a reader that is behind gets more of them.
+  static constexpr std::size_t kRowsMax = 200;
+
+  void readers_changed();
+  void on_look();
+  void on_quarter();
+  void sample(Watched& watched) const;
+  [[nodiscard]] std::string rows_for(FleetReader& reader);
+  [[nodiscard]] const std::string& text_of(const FleetRows::Kept& kept);
+
+  struct Text {
+    std::uint64_t version = 0;
+    std::string row;
+  };
+
+  Parts parts_;
+  std::shared_ptr<Shared> shared_;
+  std::unordered_map<RevisionId, Text> texts_;  // of rows that a reader has asked for
+  std::uint64_t looks_ = 0;
+  std::string overview_;  // of the last look
+  std::unique_ptr<Timer> quarter_;
+  bool sampling_ = false;
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,307 @@
+#include "autoscaler/io/view_api.h"
+
+#include "autoscaler/io/api_routes.h"
+#include "autoscaler/io/time_text.h"
+#include "common/json/parse.h"
+#include "common/json/read.h"
+#include "common/json/write.h"
+#include "common/values/whole_number.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace sluice::autoscaler {
+namespace {
+
+using api::ApiAnswer;
+using api::Proof;
+using http::ApiTarget;
+using http::problem_answer;
+using nlohmann::json;
+using Path = std::vector<std::string>;
+
+constexpr Duration kSeriesMax = std::chrono::hours{6};
+constexpr std::int64_t kStepMax = 3600;
+constexpr std::int64_t kStepsOfSeconds = 300;
+constexpr std::int64_t kLongStep = 10;
+constexpr std::size_t kRowsInPiece = 200;  // of a series: about half a millisecond
+constexpr std::size_t kPanicsShown = 3;
+constexpr std::size_t kNamesMax = 1000;
+constexpr const char* kReset = "event: reset\ndata: {}\n\n";
+
+ApiAnswer whole_answer(http::ApiAnswer answer) {
+  return {std::move(answer), {}, {}, {}};
+}
+
+ApiAnswer bad(std::string_view name, const std::string& value, std::string fix) {
+  return whole_answer(problem_answer(http::bad_parameter(name, value, std::move(fix))));
+}
+
+json points_json(std::span<const float> points) {
+  std::string text;
+  write_numbers(text, points);
+  return reading::parsed(text);
+}
+
+std::int64_t whole_seconds(TimePoint at) {
+  return std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();
+}
+
+// A stream shows a change of a service's spec by a type of its own.
+std::string live_text(const api::Event& event, Proof proof) {
+  const auto data = event_data(event, proof);
+  if (!data) return {};
+  const bool spec =
+      event.key.type == "service" && reading::text(reading::parsed(*data), "event") == "changed";
+  return "id: " + std::to_string(event.id) + "\nevent: " + (spec ? "spec" : event.key.type) +
+         "\ndata: " + *data + "\n\n";
+}
+
+bool is_read(const api::ApiRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
+}  // namespace
+
+struct ViewApi::Asked {
+  const api::ApiRequest& request;
+  const ApiTarget& target;
+  TimePoint now;
+
+  [[nodiscard]] Reasons reasons() const {
+    return request.proof == Proof::none ? Reasons::hidden : Reasons::shown;
+  }
+};
+
+ViewApi::ViewApi(ViewFacts facts, const Parts& parts)
+    : facts_{std::move(facts)},
+      parts_{parts},
+      live_{{.clock = parts.clock,
+             .view = parts.view,
+             .find = [this](const ServiceName& name) { return parts_.api.find(name); },
+             .replicas =
+                 [this](const Revision& revision) {
+                   return parts_.api.status(revision).at("replicas");
+                 },
+             .overview = [this] { return figures(); }}} {}
+
+std::optional<ApiAnswer> ViewApi::answer(const api::ApiRequest& request, const ApiTarget& target) {
+  const Path& path = target.path;
+  if (!is_read(request) || path.size() < 3 || path[0] != "api" || path[1] != "v1") {
+    return std::nullopt;
+  }
+  const Asked asked{request, target, parts_.clock.now()};
+  if (path[2] == "services") {
+    if (path.size() == 3 && target.flag("brief")) return rows(asked);
+    const bool is_ours = path.size() == 6 && (path[5] == "series" || path[5] == "cold-starts");
+    return is_ours ? std::optional{of_service(asked)} : std::nullopt;
+  }
+  if (path.size() > 3) return std::nullopt;
+  if (path[2] == "overview") return whole_answer(http::json_answer(overview()));
+  if (path[2] == "memory") return memory();
+  if (path[2] == "live") return live(asked);
+  return std::nullopt;
+}
+
+// What does not change while the program runs.
+json ViewApi::constants() const {
+  return {{"name", facts_.program.name},
+          {"version", facts_.program.version},
+          {"started", format_time(facts_.program.started)},
+          {"form", facts_.form},
+          {"edit", facts_.edit}};
+}
+
+json ViewApi::figures() const {
+  const FleetRows& rows = parts_.view.rows();
+  const TimePoint now = parts_.clock.now();
+  json body = tiles_json(rows.tiles());
+  body["time"] = format_time(now);
+  const LatencyCounts latency = parts_.view.latency();
+  const bool known = parts_.front != nullptr;
+  body["p50_ms"] = known ? json(latency.quantile_ms(0.5)) : json{};
+  body["p99_ms"] = known ? json(latency.quantile_ms(0.99)) : json{};
+  json& panics = body["panic"] = json::array();
+  for (const RevisionId& id : rows.troubled()) {
+    const FleetRows::Kept* const kept = rows.find(id);
+    if (kept == nullptr || !kept->row.panic_since || panics.size() >= kPanicsShown) continue;
+    panics.push_back({{"namespace", id.space},
+                      {"name", kept->row.service},
+                      {"for_s", std::max(0.0, to_seconds(now - *kept->row.panic_since))}});
+  }
+  const SeriesBook& series = parts_.view.series();
+  const std::int64_t second = whole_seconds(now);
+  body["rps_points"] = points_json(series.spark(FleetView::series_of_all(), second, Figure::rps));
+  body["queued_points"] =
+      points_json(series.spark(FleetView::series_of_all(), second, Figure::queued));
+  body["memory"] = known ? parts_.front->memory() : json{};
+  if (body["memory"].is_object()) body["memory"].erase("throttled");
+  return body;
+}
+
+json ViewApi::overview() const {
+  json body = figures();
+  body.update(constants());
+  return body;
+}
+
+ApiAnswer ViewApi::rows(const Asked& asked) const {
+  RowQuery query{.state = asked.target.text("state"), .text = asked.target.text("q")};
+  if (asked.target.query.contains("sort")) query.sort = asked.target.text("sort");
+  if (!query.is_known()) {
+    return bad("state or sort", query.state + " " + query.sort,
+               "state: asleep, starting, awake, draining, failing or trouble; sort: name, trouble, "
+               "rps, p99, queued or ready");
+  }
+  // The bounds of the page do not depend on how many match.
+  const auto bounds = http::page_of(asked.target, parts_.view.rows().size());
+  if (!bounds) return whole_answer(problem_answer(bounds.error()));
+  FleetRows::Page page = parts_.view.rows().page(query, bounds->begin, bounds->end - bounds->begin);
+  const http::ApiPage shown{bounds->begin, bounds->begin + page.rows.size()};
+  ApiAnswer answer;
+  answer.pieces = http::pieces_of_page(
+      shown, page.matching,
+      [&view = parts_.view, &clock = parts_.clock, ids = std::move(page.rows),
+       reasons = asked.reasons(), of_service = parts_.front != nullptr](std::size_t place) {
+        std::string text;
+        const FleetRows::Kept* const kept = view.rows().find(ids[place]);
+        if (kept == nullptr) return text;
+        const FleetRow& row = kept->row;
+        const RevisionId name = of_service ? RevisionId{row.id.space, row.service} : row.id;
+        write_row(text, row, reasons,
+                  view.series().spark(name, whole_seconds(clock.now()), Figure::rps));
+        return text;
+      });
+  return answer;
+}
+
+ApiAnswer ViewApi::of_service(const Asked& asked) const {
+  const Path& path = asked.target.path;
+  const ServiceName name{path[3], path[4]};
+  const Revision* const revision = parts_.api.find(name);
+  if (revision == nullptr) return whole_answer(problem_answer(parts_.api.no_such_service(name)));
+  return path[5] == "series" ? series(asked, *revision) : cold_starts(asked, *revision);
+}
+
+ApiAnswer ViewApi::series(const Asked& asked, const Revision& revision) const {
+  const ApiTarget& target = asked.target;
+  const std::string since = target.query.contains("since") ? target.text("since") : "5m";
+  const auto from = parse_moment(since, asked.now);
+  if (!from) return bad("since", since, "give an age such as 10m, or a time in RFC 3339");
+  const std::int64_t end = whole_seconds(asked.now);
+  const std::int64_t begin = whole_seconds(std::max(*from, asked.now - kSeriesMax));
+  std::int64_t step = end - begin <= kStepsOfSeconds ? 1 : kLongStep;
+  if (target.query.contains("step")) {
+    const auto age = parse_age(target.text("step"));
+    step = age ? std::chrono::duration_cast<std::chrono::seconds>(*age).count() : 0;
+    if (step < 1 || step > kStepMax) {
+      return bad("step", target.text("step"), "give a time of 1s to 1h");
+    }
+  }
+  SeriesSlice slice = parts_.view.series().read(parts_.view.series_of(revision), begin, end, step);
+  ApiAnswer answer;
+  answer.body = "{\"start\":" + std::to_string(slice.start_s) +
+                ",\"step_ms\":" + std::to_string(slice.step_s * 1000) +
+                ",\"columns\":" + point_columns() + ",\"rows\":[";
+  answer.pieces = [rows = std::move(slice.rows), place = std::size_t{0},
+                   ended = false]() mutable -> std::optional<std::string> {
+    if (ended) return std::nullopt;
+    std::string piece;
+    for (std::size_t i = 0; i < kRowsInPiece && place < rows.size(); ++i, ++place) {
+      if (place > 0) piece += ',';
+      if (rows[place]) {
+        write_point(piece, *rows[place]);
+      } else {
+        piece += "null";
+      }
+    }
+    ended = place >= rows.size();
+    if (ended) piece += "]}\n";
+    return piece;
+  };
+  return answer;
+}
+
+ApiAnswer ViewApi::cold_starts(const Asked& asked, const Revision& revision) const {
+  const std::string since =
+      asked.target.query.contains("since") ? asked.target.text("since") : "24h";
+  const auto from = parse_moment(since, asked.now);
+  if (!from) return bad("since", since, "give an age such as 24h, or a time in RFC 3339");
+  json items = parts_.history.cold_starts(revision.facts(), *from);
+  return whole_answer(http::json_answer({{"items", std::move(items)}}));
+}
+
+ApiAnswer ViewApi::memory() const {
+  if (parts_.front == nullptr) {
+    return whole_answer(
+        problem_answer(http::no_such_path("/api/v1/memory", "of a cluster see GET /api/v1/nodes")));
+  }
+  json body = parts_.front->memory();
+  if (!body.is_null()) return whole_answer(http::json_answer(body));
+  return whole_answer(problem_answer({503, "memory-unknown", "Memory not known",
+                                      "the memory of this machine cannot be read", ""}));
+}
+
+ApiAnswer ViewApi::live(const Asked& asked) {
+  const ApiTarget& target = asked.target;
+  api::EventRing& ring = parts_.api.events();
+  const std::string view = target.text("view");
+  const std::string& last = asked.request.last_event_id;
+  const auto id = last.empty() ? std::optional{ring.last_id()} : whole_number<std::uint64_t>(last);
+  if (!id) return bad("Last-Event-ID", last, "give the id of an event, or leave it out");
+  if (view != "fleet" && view != "service") {
+    return bad("view", view, "view=fleet, or view=service with ns and name");
+  }
+  const Revision* revision = nullptr;
+  const ServiceName name{target.text("ns"), target.text("name")};
+  if (view == "service") {
+    revision = parts_.api.find(name);
+    if (revision == nullptr) return whole_answer(problem_answer(parts_.api.no_such_service(name)));
+  }
+  const auto proof = static_cast<std::size_t>(asked.request.proof);
+  if ((*streams_)[proof] >= kStreamsMax) {
+    return whole_answer(
+        problem_answer({503, "too-many-streams", "Too many streams",
+                        "the API serves " + std::to_string(kStreamsMax) + " live streams at a time",
+                        "close some pages, or hide them: a page that is not shown has no stream"}));
+  }
+  ApiAnswer answer;
+  answer.content_type = "text/event-stream";
+  if (asked.request.method == "HEAD") return answer;
+  // Of another start, or of a later time of this one.
+  const bool unknown = *id > ring.last_id();
+  answer.body = "id: " + std::to_string(unknown ? ring.last_id() : *id) +
+                "\nevent: hello\ndata: " + json_line(constants()) + "\n\n" +
+                (unknown ? kReset : "");
+  const std::string service = revision == nullptr ? "" : revision->facts().service;
+  api::ApiStream stream{.filter = {.types = {"decision", "replica", "cold_start", "memory",
+                                             "warning", "error", "service"},
+                                   .space = revision == nullptr ? "" : name.space},
+                        .after = unknown ? ring.last_id() : *id,
+                        .text_of =
+                            [service, proof = asked.request.proof](const api::Event& event) {
+                              const bool is_of = service.empty() || event.key.service.empty() ||
+                                                 event.key.service == service;
+                              return is_of ? live_text(event, proof) : std::string{};
+                            },
+                        .missed_text = kReset};
+  if (revision != nullptr) {
+    stream.states = live_.service(name);
+  } else {
+    RowFilter filter{.query = {.text = target.text("q")}};
+    for (const std::string_view each : http::parts_of(target.text("rows"), ',')) {
+      if (filter.names.size() < kNamesMax) filter.names.emplace(each);
+    }
+    stream.states = live_.fleet(std::move(filter), asked.reasons());
+  }
+  ++(*streams_)[proof];
+  stream.hold =
+      std::shared_ptr<void>(nullptr, [streams = streams_, proof](void*) { --(*streams)[proof]; });
+  answer.stream = std::move(stream);
+  return answer;
+}
+
+}  // namespace sluice::autoscaler

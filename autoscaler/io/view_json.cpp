@@ -1,0 +1,126 @@
+#include "autoscaler/io/view_json.h"
+
+#include "common/json/write.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace sluice::autoscaler {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kHiddenWhy =
+    "replicas fail to start; the user who runs the engine can see why";
+constexpr double kShown = 1000;  // three digits after the point
+
+void write_number(std::string& out, double value) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(),
+                                 std::round(value * kShown) / kShown);
+  out.append(digits.data(), end.ptr);
+}
+
+void write_key(std::string& out, std::string_view name) {
+  if (out.back() != '{') out += ',';
+  out.append("\"").append(name).append("\":");
+}
+
+void write_text(std::string& out, std::string_view name, const std::string& text) {
+  write_key(out, name);
+  out += quoted(text);
+}
+
+}  // namespace
+
+std::string quoted(const std::string& text) {
+  return json_line(json(text));
+}
+
+void write_numbers(std::string& out, std::span<const float> numbers) {
+  out += '[';
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0) out += ',';
+    write_number(out, static_cast<double>(numbers[i]));
+  }
+  out += ']';
+}
+
+void write_row(std::string& out, const FleetRow& row, Reasons reasons,
+               std::span<const float> points) {
+  out += '{';
+  write_text(out, "namespace", row.id.space);
+  write_text(out, "name", row.service);
+  write_text(out, "revision", row.id.name);
+  write_text(out, "state", std::string{row.state});
+  write_key(out, "trouble");
+  out += row.trouble.empty() ? "null" : quoted(std::string{row.trouble});
+  write_text(out, "mode", row.panic_since ? "panic" : "stable");
+  const std::array<std::pair<std::string_view, double>, 12> numbers{
+      {{"ready", row.ready},
+       {"starting", row.starting},
+       {"want", row.want},
+       {"stable", row.stable},
+       {"panic", row.panic},
+       {"target", row.target},
+       {"rps", row.rps},
+       {"queued", row.queued},
+       {"in_flight", row.in_flight},
+       {"p50_ms", row.p50_ms},
+       {"p99_ms", row.p99_ms},
+       {"last_cold_start_ms", row.last_cold_start_ms.value_or(std::nan(""))}}};
+  for (const auto& [name, value] : numbers) {
+    write_key(out, name);
+    write_number(out, value);
+  }
+  const bool hidden = row.state == "failing" && reasons == Reasons::hidden;
+  write_text(out, "why", hidden ? std::string{kHiddenWhy} : row.why);
+  if (!points.empty()) {
+    write_key(out, "points");
+    write_numbers(out, points);
+  }
+  out += '}';
+}
+
+void write_point(std::string& out, const SeriesPoint& point) {
+  write_numbers(out, point.figures);
+  out.back() = ',';
+  out += '[';
+  for (std::size_t i = 0; i < kHeatBuckets; ++i) {
+    if (i > 0) out += ',';
+    out += std::to_string(point.latency[i]);
+  }
+  out += "]]";
+}
+
+std::string point_columns() {
+  std::string out = "[";
+  for (const std::string_view name : kFigureNames) out.append("\"").append(name).append("\",");
+  return out + "\"latency\"]";
+}
+
+json tiles_json(const FleetTiles& tiles) {
+  json services = {{"all", tiles.services}};
+  for (std::size_t i = 0; i < tiles.states.size(); ++i) {
+    services[std::string{FleetTiles::kStates[i]}] = tiles.states[i];
+  }
+  for (std::size_t i = 0; i < tiles.troubles.size(); ++i) {
+    services[std::string{kTroubles[i]}] = tiles.troubles[i];
+  }
+  return {{"services", std::move(services)},
+          {"ready", tiles.ready},
+          {"want", tiles.want},
+          {"rps", tiles.rps},
+          {"queued", tiles.queued},
+          {"in_flight", tiles.in_flight}};
+}
+
+}  // namespace sluice::autoscaler
