@@ -1,9 +1,10 @@
-"""Tests of the dashboard in a real browser: run.py [TEST...].
+"""Tests of the dashboard in a real browser: run.py [BIN_DIRECTORY] [TEST...].
 
-TEST is `test_live`, `test_live.Stream` or `test_live.Stream.test_…`. Where there is no browser, or no axe-core, the reason is
+Without BIN_DIRECTORY, a path, the tests of a running engine are left out. TEST is `test_live`, `test_live.Stream` or `test_live.Stream.test_…`. Where there is no browser, or no axe-core, the reason is
 printed as SKIPPED and what needs none is still run.
 """
 
+import os
 import pathlib
 import sys
 import unittest
@@ -15,6 +16,7 @@ import axe  # noqa: E402
 from driver import Browser, NoBrowser  # noqa: E402
 
 ALONE = ('test_size',)  # needs no browser
+ENGINE = 'test_engine'  # needs the programs
 
 
 def missing():
@@ -28,7 +30,11 @@ def missing():
 
 
 def main():
-    names = sys.argv[1:] or sorted(path.stem for path in HERE.glob('test_*.py'))
+    arguments = sys.argv[1:]
+    programs = bool(arguments) and '/' in arguments[0]
+    if programs:
+        os.environ['SLUICE_BIN'] = arguments.pop(0)
+    names = arguments or sorted(path.stem for path in HERE.glob('test_*.py') if programs or path.stem != ENGINE)
     if why := missing():
         print(f'browser: SKIPPED, no browser tests on this machine: {why}')
         names = [name for name in names if name.split('.')[0] in ALONE]

@@ -1,0 +1,114 @@
+"""The page of a real engine: what a person sees of it while requests come, it sleeps, fails, ends and is there again."""
+
+import pathlib
+import sys
+import threading
+import urllib.request
+
+from case import PageCase
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'integration'))
+
+from engine import APP, Engine, Home  # noqa: E402
+
+MARKUP = '<img src=x onerror=alert(1)>\u202e'
+LOADERS = 8
+
+
+class Real(PageCase):
+    quiet = False  # a connection that is refused is told by the browser
+
+    def setUp(self):
+        super().setUp()
+        self.home = Home()
+        self.addCleanup(self.home.close)
+
+    def up(self, *arguments, **options):
+        engine = Engine(self.home, *arguments, **options)
+        self.addCleanup(engine.kill)
+        self.port = engine.http.rsplit(':', 1)[1]
+        return engine
+
+    def go(self, address, ready):
+        self.browser.open(f'http://sluice.localhost:{self.port}/_sluice/{address}')
+        self.browser.wait_text(ready, seconds=30)
+        return self.browser
+
+    def ask(self, path, host='app.localhost'):
+        request = urllib.request.Request(f'http://127.0.0.1:{self.port}{path}', headers={'Host': host})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.read()
+
+    def test_a_cold_start_appears_and_the_service_is_seen_awake_and_asleep(self):
+        self.up('--window', '6s', '--', 'python3', APP)
+        page = self.go('#/s/default/app', 'Asleep: no replica runs')
+        self.ask('/')
+        page.wait_text('1 replica is wanted and it is ready', seconds=30)
+        page.wait_text('cold start', '.events', 30)
+        page.wait_text('Most of the newest is', seconds=30)
+        page.wait_text('Kept awake by', seconds=30)
+        page.wait_text('Asleep: no replica runs', seconds=60)
+
+    def test_load_is_seen_in_the_sentence_the_charts_and_the_reasons(self):
+        self.up('--target', '2', '--', 'python3', APP)
+        page = self.go('#/s/default/app', 'Asleep')
+        ended = threading.Event()
+
+        def load():
+            while not ended.is_set():
+                self.ask('/sleep?ms=200')
+
+        loaders = [threading.Thread(target=load) for _ in range(LOADERS)]
+        for loader in loaders:
+            loader.start()
+        try:
+            page.until('[...document.querySelectorAll(".reasons td.number")].some((cell) => Number(cell.innerText) >= 2)', 60)
+            page.until('document.querySelectorAll(".replicas li").length >= 2', 60)
+            page.wait_text('per replica', '.reasons')
+            page.press('t')
+            page.until('document.querySelectorAll(".values tbody tr").length > 3')
+            page.run('location.hash = "#/"')
+            page.until('[...document.querySelectorAll(".row .rps")].some((cell) => Number(cell.innerText) > 0)', 30)
+        finally:
+            ended.set()
+            for loader in loaders:
+                loader.join()
+
+    def test_an_engine_that_ended_is_grey_and_one_that_began_is_live(self):
+        engine = self.up('--', 'python3', APP)
+        page = self.go('#/', 'app')
+        engine.stop()
+        page.until('document.body.classList.contains("stale")', 30)
+        self.assertIn('reconnecting', page.text('#live'))
+        self.up('--', 'python3', APP, http=f'127.0.0.1:{self.port}')
+        page.until('document.getElementById("live").dataset.state === "live"', 30)
+        self.assertEqual(self.rows(), ['app'])
+
+    def test_what_clients_and_programs_write_is_text(self):
+        self.up('--', 'python3', '-c', f'import sys; print({MARKUP!r}); print({MARKUP!r}, file=sys.stderr); sys.exit(3)')
+        page = self.go('#/s/default/app', 'app')
+        threading.Thread(target=lambda: self.swallow('/<script>alert(1)</script>'), daemon=True).start()
+        page.wait_text('No replica starts', seconds=60)
+        page.wait_text('exit code 3', seconds=30)
+        page.wait_text('\u27e8U+202E\u27e9', '.failure pre', 30)
+        self.assertEqual(page.run('return document.querySelectorAll("main img, main script").length'), 0)
+
+    def swallow(self, path):
+        try:
+            self.ask(path)
+        except OSError:
+            pass
+
+    def test_changes_with_the_token_of_the_start_and_none_at_localhost(self):
+        self.up('--allow-edit', '--', 'python3', APP)
+        token = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'], 'sluice/app/edit-token').read_text().split()[-1]
+        page = self.go(f'#/s/default/app?token={token}', 'Asleep')
+        page.until('document.querySelectorAll(".buttons button").length === 4')
+        page.run('document.querySelector(".buttons button").click()')
+        page.click('dialog .primary')
+        page.wait_text('it is ready', '.sentence', 30)
+        page.open(f'http://localhost:{self.port}/_sluice/#/s/default/app?token={token}')
+        page.until('document.querySelectorAll(".buttons button").length === 4', 30)
+        page.run('document.querySelector(".buttons button").click()')
+        page.click('dialog .primary')
+        page.until('!document.querySelector("dialog .problem").hidden')
