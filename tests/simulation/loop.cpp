@@ -59,7 +59,8 @@ Loop::Loop(World world)
               .random = random_,
               .activator_connected = [] { return true; },
               .news = [this] { put_in_force(); }} {
-  revision_ = std::make_unique<autoscaler::Revision>(around_, facts(), world_.scaling);
+  revision_ = std::make_unique<autoscaler::Revision>(
+      around_, facts(), autoscaler::ResolvedScaling{.spec = world_.scaling});
 }
 
 Loop::~Loop() = default;
@@ -336,7 +337,7 @@ void Loop::pods_changed() {
   std::vector<activator::Admission> admitted;
   throttler_.set_pods(list, admitted);
   admit(admitted);
-  revision_->update(facts(), world_.scaling);
+  revision_->update(facts(), {.spec = world_.scaling});
 }
 
 void Loop::check_waiting() {

@@ -38,6 +38,12 @@ class FakeFront final : public FrontFacts {
     replica["memory_bytes"] = 1000;
   }
 
+  void complete_place(json& /*place*/) const override {}
+
+  [[nodiscard]] std::vector<RevisionId> sharing(const RevisionId& revision) const override {
+    return {revision};
+  }
+
   [[nodiscard]] json last_cold_start(const Revision& /*revision*/) const override { return {}; }
 
   [[nodiscard]] json callers(const Revision& /*revision*/) const override { return {}; }
@@ -116,7 +122,8 @@ class ViewTest : public FleetTest {
             .hub = hub_,
             .nodes = &nodes_,
             .placement = placement_,
-            .events = ring_}};
+            .events = ring_,
+            .loop = clock_}};
   std::unique_ptr<ViewApi> views_;
 };
 
