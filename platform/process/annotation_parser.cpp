@@ -5,10 +5,13 @@
 #include "common/scaling/placement_annotations.h"
 #include "common/scaling/setting_names.h"
 #include "common/values/closest_name.h"
+#include "common/values/go_syntax.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -68,9 +71,20 @@ void warn_of_unknown_scaling(YamlReader& reader, const YamlEntry& entry,
   }
 }
 
+/// Knative takes NaN and infinity, and then no load ever wants a replica.
+void check_finite(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations) {
+  for (const auto& [key, value] : annotations) {
+    const auto number = key.starts_with(kAutoscaling) ? read_go_float(value) : std::nullopt;
+    if (!number || std::isfinite(*number)) continue;
+    reader.fail(annotation_entry(entry, key).line,
+                fmt::format("`{}: {}` is not finite", key, value), "give a number");
+  }
+}
+
 /// Keys under autoscaling.sluice.dev/ are ours, too. The others of the autoscaler are judged by the
 /// engine, which knows its settings, and what these forbid.
 void check_scaling(YamlReader& reader, const YamlEntry& entry, const Annotations& annotations) {
+  check_finite(reader, entry, annotations);
   const autoscaler::StringMap all{annotations.begin(), annotations.end()};
   const autoscaler::ClusterConfig allows_all{.allow_zero_initial_scale = true};
   for (const auto& wrong : autoscaler::check_annotations(all, allows_all)) {

@@ -9,20 +9,22 @@
 namespace sluice::autoscaler {
 namespace {
 
-// Loads with one decimal, as a person compares them; only tiny ones need more.
-std::string load(double value) {
-  std::array<char, 64> text{};
-  // Averages of zeros may come out below zero, or as -0.
-  value = std::max(0.0, value);
-  const bool tiny = value != 0 && value < 0.1;
-  const int length = tiny ? std::snprintf(text.data(), text.size(), "%.2g", value)
-                          : std::snprintf(text.data(), text.size(), "%.1f", value);
-  return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
-}
-
 std::string ratio(double value) {
   std::array<char, 64> text{};
   const int length = std::snprintf(text.data(), text.size(), "%g", value);
+  return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
+}
+
+// Loads with one decimal, as a person compares them; only tiny and absurd ones need more.
+std::string load(double value) {
+  constexpr double kPlain = 1e15;
+  std::array<char, 64> text{};
+  // Averages of zeros may come out below zero, or as -0.
+  value = std::max(0.0, value);
+  if (!(value < kPlain)) return ratio(value);
+  const bool tiny = value != 0 && value < 0.1;
+  const int length = tiny ? std::snprintf(text.data(), text.size(), "%.2g", value)
+                          : std::snprintf(text.data(), text.size(), "%.1f", value);
   return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
 }
 

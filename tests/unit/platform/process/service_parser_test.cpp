@@ -278,6 +278,8 @@ TEST(ServiceParser, OurAnnotationsAreChecked) {
             "write such a number");
   EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/invented: x")), "accepted");
   EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/initial-scale: '0'")), "accepted");
+  EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/target: nan")),
+            "f.yaml:8: `autoscaling.knative.dev/target: nan` is not finite; give a number");
   EXPECT_EQ(verdict(annotated("autoscaling.knative.dev/target: x")),
             "f.yaml:8: autoscaling.knative.dev/target \"x\" is not a number; accepted: a number of "
             "0.01 or more");

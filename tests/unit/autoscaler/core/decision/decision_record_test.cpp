@@ -36,6 +36,10 @@ TEST(Why, ShowsTheDivision) {
   EXPECT_EQ(why(calm(21, 3)), "ceil(21.0 / 7.0) = 3");
 }
 
+TEST(Why, AnAbsurdLoadIsShort) {
+  EXPECT_EQ(why(calm(1e300, 3)), "ceil(1e+300 / 7.0) = 3");
+}
+
 TEST(Why, NamesPanicAndItsBreach) {
   DecisionRecord record = calm(14.1, 3);
   record.mode = Mode::panic;
