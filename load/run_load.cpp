@@ -13,12 +13,14 @@
 #include "load/io/load_run.h"
 #include "load/io/machine.h"
 #include "load/io/options.h"
+#include "load/io/replay_cells.h"
 #include "load/io/report_json.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -41,10 +43,11 @@ void complain(const std::string& text) {
 // One run from the first look at the engine to the figures.
 class LoadProgram {
  public:
-  LoadProgram(const LoadPlan& plan, const std::string& address)
+  // `cells` outlive this.
+  LoadProgram(const LoadPlan& plan, const std::string& address, CellReader cells)
       : plan_{plan},
         watch_{loop_, clock_, plan.target, address},
-        run_{loop_, clock_, plan_, address} {}
+        run_{loop_, clock_, plan_, address, std::move(cells)} {}
 
   // False if a second interrupt ended it.
   bool run() {
@@ -191,6 +194,16 @@ void announce(const Options& options) {
 }
 
 int carry_out(Options options, const std::vector<std::string>& args) {
+  std::optional<ReplayCells> replay;
+  if (options.plan.replay) {
+    auto opened = ReplayCells::open(*options.plan.replay);
+    if (!opened) {
+      complain(opened.error().text());
+      return kExitUsage;
+    }
+    replay.emplace(*std::move(opened));
+    options.plan.duration = options.plan.replay->length;
+  }
   std::ofstream file;
   if (!options.json_file.empty() && options.json_file != "-") {
     file.open(options.json_file);
@@ -214,14 +227,18 @@ int carry_out(Options options, const std::vector<std::string>& args) {
     return kExitUnavailable;
   }
   announce(options);
-  LoadProgram program{options.plan, *address};
+  CellReader cells;
+  if (replay) cells = [&replay](const CellSink& sink) { return replay->read(sink); };
+  LoadProgram program{options.plan, *address, std::move(cells)};
   if (!program.run()) return kInterrupted;
   const Report report = program.report();
   const std::vector<Verdict> verdicts = judge(report);
   const std::string json = report_json(report, verdicts, circumstances(program.began(), args));
   const bool written = publish(options, report_text(report, verdicts), json, file);
+  const bool whole = !replay || !replay->problem();
+  if (!whole) complain("not all of the trace was sent: " + replay->problem()->text());
   const int status = judged(report, verdicts);
-  return status == kExitOk && !written ? kExitFailure : status;
+  return status == kExitOk && !(written && whole) ? kExitFailure : status;
 }
 
 }  // namespace

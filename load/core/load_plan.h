@@ -2,10 +2,12 @@
 
 #include "load/core/arrivals.h"
 #include "load/core/expression.h"
+#include "load/core/replay.h"
 #include "load/core/target.h"
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct LoadPlan {
   Loop loop = Loop::open;
   std::vector<Segment> segments{{50, std::chrono::seconds{30}}};  ///< open loop: rates over time
   std::string shape;  ///< the --shape that the segments came from, as given; empty: one rate
+  std::optional<Replay> replay;  ///< open loop: recorded times; then there are no segments
   Arrivals arrivals = Arrivals::poisson;
   std::uint64_t seed = 1;
   /// Closed loop: how many send; open loop: how many may be open at once. 1 to kConnectionsMax.
@@ -45,30 +48,35 @@ struct LoadPlan {
   std::vector<Expression> fail_if;
 };
 
+/// The method with which a request is sent.
+[[nodiscard]] std::string_view method_of(const LoadPlan& plan, SentAs as);
+
 /// Mean requests per second of an open loop.
 [[nodiscard]] double mean_rate(const LoadPlan& plan);
 
 /// The plan as the first line of a report: `open loop, 200/s for 60 s, poisson, seed 1`.
 [[nodiscard]] std::string describe(const LoadPlan& plan);
 
-/// Hands out the planned requests of an open loop: schedule, warm-up and count together.
+/// Hands out the planned requests of an open loop: schedule or replay, warm-up and count together.
 class Pacer {
  public:
-  explicit Pacer(const LoadPlan& plan);
+  /// `cells` are those of the plan's replay, if it has one.
+  explicit Pacer(const LoadPlan& plan, CellReader cells = {});
 
   /// When the next request is planned, as an offset from the start; nothing once all are taken.
   [[nodiscard]] std::optional<Duration> next() const;
 
   [[nodiscard]] bool due(Duration now) const { return next().has_value() && *next() <= now; }
 
-  /// Takes the request at next(), which must be there, and returns its planned time.
-  Duration take();
+  /// Takes the request at next(), which must be there.
+  PlannedRequest take();
 
   /// How many requests planned up to `until` were never taken. Takes them.
   std::uint64_t skip_until(Duration until);
 
  private:
   ArrivalSchedule schedule_;
+  std::optional<ReplaySchedule> replay_;
   std::optional<std::uint64_t> left_;
 };
 

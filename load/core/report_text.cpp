@@ -109,6 +109,21 @@ std::string scaling_line(const ReplicaTrack& track) {
   return line("scaling", text);
 }
 
+std::string replay_lines(const Replay& replay) {
+  const bool exact = replay.resolution == Duration::zero();
+  std::string text = line("trace", std::string{name_of(replay.format)} + ", times " +
+                                       (exact ? "exact"
+                                              : "of " + spoken(replay.resolution) +
+                                                    ", spread within that by the seed"));
+  if (replay.left_out > 0) {
+    text += line("left out", grouped(replay.left_out) +
+                                 (replay.left_out == 1 ? " request" : " requests") +
+                                 " of the trace with other methods than GET, HEAD and OPTIONS");
+  }
+  if (!replay.skipped.empty()) text += line("skipped", replay.skipped);
+  return text;
+}
+
 // What the reader must know before believing the figures above.
 std::string notes(const Report& report) {
   std::string text;
@@ -147,6 +162,7 @@ std::string report_text(const Report& report, const std::vector<Verdict>& verdic
   text += status_line(report);
   if (report.track.joined()) text += scaling_line(report.track);
   text += notes(report);
+  if (report.plan.replay) text += replay_lines(*report.plan.replay);
   for (const Verdict& verdict : verdicts) {
     const char* label = !verdict.actual ? "UNKNOWN" : verdict.failed ? "FAILED" : "passed";
     text += line(label, "fail if " + verdict.expression + ": " + verdict.shown);

@@ -7,6 +7,7 @@
 
 #include "load/io/connection.h"
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -35,16 +36,19 @@ constexpr Duration kOpenInterval = std::chrono::microseconds{500};
 }  // namespace
 
 struct LoadRun::Impl final : Connection::Owner {
-  Impl(asio::io_context& io, const Clock& time, const LoadPlan& what, const std::string& address)
+  Impl(asio::io_context& io, const Clock& time, const LoadPlan& what, const std::string& address,
+       CellReader cells)
       : loop{io},
         clock{time},
         plan{what},
         peer{asio::ip::make_address(address), what.target.port},
-        pacer{what},
+        pacer{what, std::move(cells)},
         tally{what.warmup},
-        left{what.count.value_or(std::numeric_limits<std::uint64_t>::max())},
-        common_head{request_head(what)} {
-    if (plan.ids.empty()) common_head += "\r\n";
+        left{what.count.value_or(std::numeric_limits<std::uint64_t>::max())} {
+    for (std::size_t i = 0; i < kSentAs; ++i) {
+      heads[i] = request_head(what, static_cast<SentAs>(i));
+      if (plan.ids.empty()) heads[i] += "\r\n";
+    }
   }
 
   [[nodiscard]] Duration now() const { return clock.now() - began; }
@@ -66,7 +70,7 @@ struct LoadRun::Impl final : Connection::Owner {
   bool may_open();
   Connection& free_connection();
   static void move_to(Connections& to, Connections::iterator where, Connection& connection);
-  void dispatch(Connection& connection, Duration planned);
+  void dispatch(Connection& connection, const PlannedRequest& planned);
   void again(Connection& connection, Ending ending);
   void resume();
   void watch_timeouts();
@@ -92,8 +96,8 @@ struct LoadRun::Impl final : Connection::Owner {
   const asio::ip::tcp::endpoint peer;
   Pacer pacer;
   Tally tally;
-  std::uint64_t left;  // closed loop: requests still to be sent
-  std::string common_head;
+  std::uint64_t left;                      // closed loop: requests still to be sent
+  std::array<std::string, kSentAs> heads;  // by SentAs
   std::function<void()> done;
   TimePoint began;
 
@@ -129,7 +133,7 @@ void LoadRun::Impl::begin() {
     return;
   }
   for (std::size_t i = 0; i < plan.connections && left > 0; ++i) {
-    dispatch(free_connection(), now());
+    dispatch(free_connection(), {now()});
   }
   finish_if_over();
 }
@@ -197,20 +201,22 @@ void LoadRun::Impl::move_to(Connections& to, Connections::iterator where, Connec
   connection.list = &to;
 }
 
-void LoadRun::Impl::dispatch(Connection& connection, Duration planned) {
+void LoadRun::Impl::dispatch(Connection& connection, const PlannedRequest& planned) {
   if (plan.loop == Loop::closed) --left;
   const Duration taken = now();
-  connection.planned = planned;
-  connection.taken = std::max(taken, planned);
-  tally.sent(planned, connection.taken);
+  connection.planned = planned.at;
+  connection.taken = std::max(taken, planned.at);
+  tally.sent(planned.at, connection.taken);
   move_to(busy, busy.end(), connection);
+  const std::string& common_head = heads[static_cast<std::size_t>(planned.as)];
   std::string_view head = common_head;
   if (!plan.ids.empty()) {
     connection.head.assign(common_head).append("X-Request-Id: ").append(plan.ids).append("-");
     connection.head.append(std::to_string(next_id++)).append("\r\n\r\n");
     head = connection.head;
   }
-  connection.send(head, plan.body, plan.method == "HEAD");
+  const std::string_view body = planned.as == SentAs::planned ? plan.body : std::string_view{};
+  connection.send(head, body, method_of(plan, planned.as) == "HEAD");
   if (!expiry_armed) watch_timeouts();
 }
 
@@ -231,7 +237,7 @@ void LoadRun::Impl::again(Connection& connection, Ending ending) {
     if (pacer.due(now())) pump();
   } else if (!over()) {
     if (ending == Ending::answered || ending == Ending::timeout) {
-      dispatch(connection, now());
+      dispatch(connection, {now()});
     } else {
       move_to(paused, paused.end(), connection);
       if (!pause_armed) at(pause, now() + kRetryPause, [this] { resume(); });
@@ -243,7 +249,7 @@ void LoadRun::Impl::again(Connection& connection, Ending ending) {
 
 void LoadRun::Impl::resume() {
   pause_armed = false;
-  while (!paused.empty() && !over()) dispatch(paused.front(), now());
+  while (!paused.empty() && !over()) dispatch(paused.front(), {now()});
   finish_if_over();
 }
 
@@ -340,8 +346,8 @@ void LoadRun::Impl::wait_until_quiet() {
 }
 
 LoadRun::LoadRun(asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
-                 const std::string& address)
-    : impl_{std::make_unique<Impl>(loop, clock, plan, address)} {}
+                 const std::string& address, CellReader cells)
+    : impl_{std::make_unique<Impl>(loop, clock, plan, address, std::move(cells))} {}
 
 LoadRun::~LoadRun() = default;
 

@@ -21,8 +21,9 @@ namespace sluice::loadgen {
 class LoadRun {
  public:
   /// `loop` and `clock` outlive the run; `address` is a numeric IP address of the plan's host.
+  /// `cells` are those of the plan's replay, if it has one.
   LoadRun(boost::asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
-          const std::string& address);
+          const std::string& address, CellReader cells = {});
   ~LoadRun();
   LoadRun(const LoadRun&) = delete;
   LoadRun& operator=(const LoadRun&) = delete;
@@ -50,7 +51,7 @@ class LoadRun {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The head of the plan's request up to, and without, the empty line.
-[[nodiscard]] std::string request_head(const LoadPlan& plan);
+/// The head of a request of the plan up to, and without, the empty line.
+[[nodiscard]] std::string request_head(const LoadPlan& plan, SentAs as);
 
 }  // namespace sluice::loadgen

@@ -6,6 +6,7 @@
 
 #include "load/core/quantity.h"
 #include "load/core/shape.h"
+#include "load/core/trace.h"
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -31,11 +32,14 @@ struct Raw {
   std::optional<std::uint64_t> count;
   std::string duration;
   std::string shape;
+  std::string replay;
+  std::optional<double> speed;
+  std::optional<std::uint64_t> times;
   std::vector<std::string> headers;
   std::string method;
   std::string body;
   std::string timeout = "30s";
-  std::string arrivals = "poisson";
+  std::string arrivals;
   std::uint64_t seed = 1;
   std::string warmup = "0s";
   std::string json;
@@ -55,6 +59,13 @@ void declare(CLI::App& app, Raw& raw) {
       "--shape", raw.shape,
       "open loop with rates over time, items joined by commas: step RATE:TIME, ramp A-B:TIME,\n"
       "exp A-B:TIME, sine LOW-HIGH/PERIOD:TIME, spike RATE:TIME, day LOW-HIGH:TIME, pause TIME");
+  app.add_option("--replay", raw.replay,
+                 "open loop with the times of a recorded trace: csv, azure2019 or a recording, "
+                 "see sluice trace;\n"
+                 "sends GET, HEAD and OPTIONS, and what has no method as -m and -b tell")
+      ->type_name("FILE[:FORMAT]");
+  app.add_option("--speed", raw.speed, "replay: times as fast (default 1)");
+  app.add_option("--times", raw.times, "replay: send each request so many times (default 1)");
   app.add_option("-H,--header", raw.headers, "header 'Name: value' (repeatable)")
       ->allow_extra_args(false);
   app.add_option("-m,--method", raw.method, "method (default GET, with a body POST)");
@@ -62,7 +73,9 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("-t,--timeout", raw.timeout, "timeout of one request")->capture_default_str();
   app.add_option("--arrivals", raw.arrivals, "uniform or poisson (poisson)")
       ->type_name("uniform|poisson");
-  app.add_option("--seed", raw.seed, "seed of the poisson arrivals")->capture_default_str();
+  app.add_option("--seed", raw.seed,
+                 "seed of poisson arrivals, and of replayed times that are not exact")
+      ->capture_default_str();
   app.add_option("--warmup", raw.warmup, "warm-up before the counted run")->capture_default_str();
   app.add_option("--max-connections", raw.max_connections,
                  "open loop: most connections (default 10000)");
@@ -80,7 +93,31 @@ Problem usage(std::string what, std::string fix) {
   return {std::move(what), std::move(fix)};
 }
 
+std::optional<Problem> read_replay(const Raw& raw, LoadPlan& plan) {
+  if (!raw.shape.empty() || raw.rate || raw.connections || !raw.duration.empty() ||
+      !raw.arrivals.empty()) {
+    return usage(
+        "--replay cannot be joined with --shape, --rate, --connections, --duration or --arrivals",
+        "the trace has the times; remove the other flags, or limit with -n or --max-connections");
+  }
+  const double speed = raw.speed.value_or(1);
+  if (!(speed >= kReplaySpeedMin && speed <= kReplaySpeedMax)) {
+    return usage("--speed is not 0.001 to 1000", "give for example --speed 2");
+  }
+  const std::uint64_t times = raw.times.value_or(1);
+  if (times < 1 || times > kReplayTimesMax) {
+    return usage("--times is not 1 to 1000", "give for example --times 3");
+  }
+  plan.replay = Replay{.trace = parse_trace_name(raw.replay), .speed = speed, .times = times};
+  plan.segments.clear();
+  return std::nullopt;
+}
+
 std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
+  if (!raw.replay.empty()) return read_replay(raw, plan);
+  if (raw.speed || raw.times) {
+    return usage("--speed and --times are for --replay", "give --replay FILE with them");
+  }
   if (!raw.shape.empty() && (raw.rate || raw.connections || !raw.duration.empty())) {
     return usage("--shape cannot be joined with --rate, --connections or --duration",
                  "its items set rates and times; remove the other flags");
@@ -129,7 +166,10 @@ std::optional<Problem> read_limits(const Raw& raw, LoadPlan& plan) {
   const auto warmup = parse_duration(raw.warmup, "--warmup");
   if (!warmup) return warmup.error();
   plan.warmup = *warmup;
-  if (raw.arrivals != "poisson" && raw.arrivals != "uniform") {
+  if (plan.replay && plan.warmup > Duration::zero()) {
+    return usage("--replay cannot be joined with --warmup", "remove --warmup");
+  }
+  if (!raw.arrivals.empty() && raw.arrivals != "poisson" && raw.arrivals != "uniform") {
     return usage("--arrivals is unknown: '" + raw.arrivals + "'", "use uniform or poisson");
   }
   plan.arrivals = raw.arrivals == "uniform" ? Arrivals::uniform : Arrivals::poisson;

@@ -23,7 +23,7 @@ struct Options {
 };
 
 /// Reads the arguments after `sluice load` (one-machine.md 9). Opens a file only for `--body
-/// @FILE`.
+/// @FILE`; what a replay has is not known yet.
 [[nodiscard]] Result<Options, Problem> parse_options(std::vector<std::string> arguments);
 
 /// Shows the flags that parse_options takes, for help and for what is wrong with them.

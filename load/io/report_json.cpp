@@ -53,6 +53,17 @@ Json segment_of(const Segment& segment) {
   return out;
 }
 
+Json replay_of(const Replay& replay) {
+  return {{"file", replay.trace.file},
+          {"format", name_of(replay.format)},
+          {"speed", replay.speed},
+          {"times", replay.times},
+          {"requests", replay.requests},
+          {"left_out", replay.left_out},
+          {"resolution_s", s(replay.resolution)},
+          {"skipped", replay.skipped}};
+}
+
 Json plan_of(const LoadPlan& plan) {
   Json out{{"loop", plan.loop == Loop::open ? "open" : "closed"},
            {"url", plan.url},
@@ -67,6 +78,11 @@ Json plan_of(const LoadPlan& plan) {
   if (plan.count) out["count"] = *plan.count;
   if (plan.loop == Loop::closed) return out;
   out["rate"] = mean_rate(plan);
+  if (plan.replay) {
+    out["seed"] = plan.seed;
+    out["replay"] = replay_of(*plan.replay);
+    return out;
+  }
   out["arrivals"] = plan.arrivals == Arrivals::poisson ? "poisson" : "uniform";
   out["seed"] = plan.seed;
   if (!plan.shape.empty()) out["shape"] = plan.shape;

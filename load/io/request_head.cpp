@@ -17,15 +17,17 @@ bool has_header(const LoadPlan& plan, std::string_view name) {
 
 }  // namespace
 
-std::string request_head(const LoadPlan& plan) {
-  std::string head = plan.method + " " + plan.target.path + " HTTP/1.1\r\n";
+std::string request_head(const LoadPlan& plan, SentAs as) {
+  const std::string_view method = method_of(plan, as);
+  const std::string_view body = as == SentAs::planned ? plan.body : std::string_view{};
+  std::string head = std::string{method} + " " + plan.target.path + " HTTP/1.1\r\n";
   if (!has_header(plan, "Host")) head += "Host: " + plan.target.authority + "\r\n";
   if (!has_header(plan, "User-Agent")) head += "User-Agent: sluice-load\r\n";
   for (const auto& [name, value] : plan.headers)
     head.append(name).append(": ").append(value).append("\r\n");
-  const bool expects_body = plan.method == "POST" || plan.method == "PUT" || plan.method == "PATCH";
-  if (!plan.body.empty() || expects_body) {
-    head += "Content-Length: " + std::to_string(plan.body.size()) + "\r\n";
+  const bool expects_body = method == "POST" || method == "PUT" || method == "PATCH";
+  if (!body.empty() || expects_body) {
+    head += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   }
   return head;
 }

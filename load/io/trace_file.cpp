@@ -68,4 +68,16 @@ std::optional<Problem> TraceFile::read(const CellSink& sink) {
   return placed(parser_.finish(sink), path_);
 }
 
+Result<TraceSurvey, Problem> survey_trace(const TraceName& name) {
+  auto file = TraceFile::open(name, kReadTrigger);
+  if (!file) return file.error();
+  TraceSurvey survey;
+  while (!file->ended()) {
+    auto problem = file->read([&survey](const TraceCell& cell) { survey.summary.add(cell); });
+    if (problem) return *std::move(problem);
+  }
+  survey.facts = file->facts();
+  return survey;
+}
+
 }  // namespace sluice::loadgen

@@ -5,6 +5,7 @@
 #include "load/core/azure_trace.h"
 #include "load/core/trace.h"
 #include "load/core/trace_parser.h"
+#include "load/core/trace_summary.h"
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -41,5 +42,17 @@ class TraceFile {
   std::vector<char> piece_;
   bool ended_ = false;
 };
+
+/// The trigger of the functions that are read of azure2019.
+inline constexpr const char* kReadTrigger = "http";
+
+/// A whole trace.
+struct TraceSurvey {
+  TraceFacts facts;
+  TraceSummary summary;
+};
+
+/// Reads a trace from its beginning to its end.
+[[nodiscard]] Result<TraceSurvey, Problem> survey_trace(const TraceName& name);
 
 }  // namespace sluice::loadgen

@@ -54,6 +54,38 @@ class Load(EngineCase):
         self.assertGreater(requests['sent'], 80)
         self.assertEqual(requests['sent'], requests['answered'])
 
+    def test_a_trace_is_understood_and_sent_again_with_its_safe_methods_alone(self):
+        engine = self.up_app('--max', '2')
+        trace = self.home.path / 'trace.csv'
+        trace.write_text('at_s,method\n' + ''.join(
+            f'{number / 20:.3f},{"POST" if number % 5 == 0 else "GET"}\n' for number in range(40)) + 'soon,GET\n')
+
+        info = self.home.run('trace', 'info', str(trace))
+        self.assertEqual(info.returncode, 0, info.stderr)
+        for line in ('format      csv', 'requests    40', 'resolution  exact', '8 requests with other methods',
+                     'skipped     1 line without a valid time (the first: 42)'):
+            self.assertIn(line, info.stdout)
+
+        report = self.home.path / 'run.json'
+        done = self.home.run('load', f'http://{engine.http}/', '-H', 'Host: app.localhost', '--replay', str(trace),
+                             '--speed', '2', '--times', '3', '--json', str(report), timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        written = json.loads(report.read_text())
+        self.assertEqual(written['plan']['replay']['left_out'], 8)
+        self.assertEqual(written['requests']['sent'], 96)
+        self.assertEqual(written['requests']['answered'], 96)
+        self.assertIn('left out', done.stdout)
+
+    def test_a_trace_that_cannot_be_read_is_named_with_its_line(self):
+        trace = self.home.path / 'trace.csv'
+        trace.write_text('when\n1\n')
+        info = self.home.run('trace', 'info', str(trace))
+        self.assertEqual(info.returncode, 78)
+        self.assertIn(f"'{trace}', line 1: no known format", info.stderr)
+        sent = self.home.run('load', 'http://127.0.0.1:1/', '--replay', str(trace))
+        self.assertEqual(sent.returncode, 2)
+        self.assertIn('line 1: no known format', sent.stderr)
+
     def test_a_failed_expectation_exits_4(self):
         engine = self.up_app()
         done = self.home.run('load', f'http://{engine.http}/', '-n', '10', '--rate', '50',

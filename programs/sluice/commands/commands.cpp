@@ -47,6 +47,7 @@ constexpr std::pair<std::string_view, Verb> kVerbs[] = {
     {"simulate", run_simulate},
     {"sleep", run_sleep},
     {"top", run_top},
+    {"trace", run_trace},
     {"traffic", run_traffic},
     {"undrain", run_undrain},
     {"uninject", run_uninject},

@@ -176,7 +176,11 @@ const std::vector<VerbLine>& verb_lines() {
        "  sluice policy check config.yaml\n  sluice policy check config.yaml -o json\n"},
       {"load", "generate load",
        "  sluice load http://app.localhost:8080\n"
-       "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"},
+       "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
+       "  sluice load http://app.localhost:8080 --replay access.csv --speed 2\n"},
+      {"trace", "say what is understood of recorded traffic",
+       "  sluice trace info access.csv\n"
+       "  sluice trace info invocations_per_function_md.anon.d01.csv:azure2019\n"},
       {"simulate", "replay a recording, as it was or with other settings",
        "  sluice simulate app.jsonl.gz\n"
        "  sluice simulate app.jsonl.gz --set target=50 --set window=30s\n"},

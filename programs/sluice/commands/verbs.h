@@ -35,6 +35,7 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int run_simulate(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_sleep(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_top(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_trace(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_traffic(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_undrain(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_uninject(const Surroundings& with, const Arguments& args);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 namespace sluice::loadgen {
 namespace {
@@ -27,10 +28,10 @@ class LoadRunTest : public ::testing::Test {
     return plan;
   }
 
-  Tally run(LoadPlan plan, std::function<Reply(std::string_view)> script) {
+  Tally run(LoadPlan plan, std::function<Reply(std::string_view)> script, CellReader cells = {}) {
     ScriptedServer server{loop_, std::move(script)};
     plan.target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()) + "/p?q=1");
-    LoadRun load{loop_, clock_, plan, "127.0.0.1"};
+    LoadRun load{loop_, clock_, plan, "127.0.0.1", std::move(cells)};
     load.start([&server] { server.stop(); });
     loop_.run();
     loop_.restart();
@@ -70,6 +71,37 @@ TEST_F(LoadRunTest, SendsRequestsAsPlanned) {
   EXPECT_EQ(seen,
             "PUT /p?q=1 HTTP/1.1\r\nUser-Agent: sluice-load\r\nX-One: 1\r\nhost: other\r\n"
             "Content-Length: 0\r\n\r\n");
+}
+
+// The server reads no bodies, so that of -b is an empty one.
+TEST_F(LoadRunTest, SendsARecordedMethodWithoutTheBodyOfThePlan) {
+  LoadPlan plan;
+  plan.method = "PUT";
+  plan.duration = 1ms;
+  plan.replay.emplace();
+  std::multiset<std::string> seen;
+
+  const Tally tally = run(
+      plan,
+      [&seen](std::string_view head) {
+        const bool has_length = head.find("Content-Length") != std::string_view::npos;
+        seen.insert(std::string{head.substr(0, head.find(' '))} + (has_length ? " 0" : ""));
+        const bool bodiless = head.starts_with("HEAD ");
+        return Reply{
+            bodiless ? "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n" : ScriptedServer::ok("hello"),
+            {}};
+      },
+      [](const CellSink& sink) {
+        for (const char* method : {"GET", "HEAD", "OPTIONS", "", "POST", "HEAD"}) {
+          TraceCell cell;
+          cell.method = method;
+          sink(cell);
+        }
+        return false;
+      });
+
+  EXPECT_EQ(tally.ended(Ending::answered), 5U) << first_error_;
+  EXPECT_EQ(seen, (std::multiset<std::string>{"GET", "HEAD", "HEAD", "OPTIONS", "PUT 0"}));
 }
 
 TEST_F(LoadRunTest, NumbersRequestsWithoutGapsOrRepeats) {

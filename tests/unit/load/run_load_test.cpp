@@ -6,6 +6,8 @@
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace sluice::loadgen {
@@ -80,6 +82,28 @@ TEST_F(RunLoadTest, PrintsOneJsonObjectForPrograms) {
   EXPECT_EQ(report_.rfind("{\n  \"schema\": 1,", 0), 0U) << report_;
   EXPECT_TRUE(reports("\"answered\": 3,")) << report_;
   EXPECT_TRUE(reports("\"replicas_max\": 2")) << report_;
+}
+
+TEST_F(RunLoadTest, SendsATraceAndReportsWhatWasLeftOut) {
+  const std::string path = testing::TempDir() + "run-load-trace.csv";
+  std::ofstream{path} << "at_s,method\n0,GET\n0.05,POST\n0.1,GET\nx,GET\n";
+
+  EXPECT_EQ(run("app.localhost", {"--replay", path, "--times", "2", "--json", "-"}), 0);
+
+  EXPECT_TRUE(reports("\"answered\": 4,")) << report_;
+  EXPECT_TRUE(reports("\"left_out\": 1,")) << report_;
+  EXPECT_FALSE(reports("segments")) << report_;
+
+  EXPECT_EQ(run("app.localhost", {"--replay", path}), 0);
+
+  EXPECT_TRUE(reports("(2 requests in 110 ms), seed 1 ")) << report_;
+  EXPECT_TRUE(reports("  trace                       csv, times of 10 ms, spread")) << report_;
+  EXPECT_TRUE(reports("  left out                    1 request of the trace")) << report_;
+  EXPECT_TRUE(reports("  skipped                     1 line without a valid time")) << report_;
+
+  std::ofstream{path, std::ios::app} << std::string(70'000, 'x');
+  EXPECT_EQ(run("app.localhost", {"--replay", path}), 2);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST(Tally, ChargesAStallToEveryRequestThatFellDueInIt) {
 
   while (pacer.next()) {
     now = std::max(now, *pacer.next());
-    const Duration planned = pacer.take();
+    const Duration planned = pacer.take().at;
     open.sent(planned, now);
     const Duration done = server.answer_at(now);
     open.finished({planned, now, done, Ending::answered, 200, false, 0});

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "load/core/trace.h"
+#include "load/core/trace_arrivals.h"
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sluice::loadgen {
+
+inline constexpr double kReplaySpeedMin = 0.001;
+inline constexpr double kReplaySpeedMax = 1000;
+inline constexpr std::uint64_t kReplayTimesMax = 1000;
+
+/// What a request is sent as.
+enum class SentAs : std::uint8_t {
+  planned,  ///< with the method and the body of the plan
+  get,      ///< with this method and no body, as all below
+  head,
+  options,
+};
+
+inline constexpr std::size_t kSentAs = 4;
+
+/// What a recorded request with this method is sent as; an empty method is one that the trace does
+/// not name. Nothing: it is not sent, since it may change something where it goes.
+[[nodiscard]] std::optional<SentAs> sent_as(std::string_view method);
+
+/// Recorded traffic that an open loop sends again. What follows `times` is known once the trace was
+/// read.
+struct Replay {
+  TraceName trace = {};
+  double speed = 1;         ///< so many times as fast: kReplaySpeedMin to kReplaySpeedMax
+  std::uint64_t times = 1;  ///< each request so many times: 1 to kReplayTimesMax
+
+  TraceFormat format = TraceFormat::csv;
+  std::uint64_t requests = 0;  ///< to be sent: those of the trace, each `times` times
+  std::uint64_t left_out = 0;  ///< of the trace: with methods that are not sent
+  Duration length{0};          ///< of the trace, at `speed`
+  Duration resolution{0};      ///< of the times of the trace; 0: exact
+  std::string skipped = {};    ///< lines that were not read and why; empty: none
+};
+
+/// A request of an open loop.
+struct PlannedRequest {
+  Duration at{0};  ///< since the start of the run
+  SentAs as = SentAs::planned;
+};
+
+/// Passes further cells of a trace to the sink. False: no cell follows those of this call.
+using CellReader = std::function<bool(const CellSink&)>;
+
+/// The requests of a replay in order of their times. Reads cells as they are needed, about
+/// kOrderKept ahead. One seed gives the same times on every machine.
+class ReplaySchedule {
+ public:
+  ReplaySchedule(const Replay& replay, std::uint64_t seed, CellReader cells);
+
+  /// The next request, never before the one taken last; nothing after the last one.
+  [[nodiscard]] const std::optional<PlannedRequest>& next() const { return next_; }
+
+  /// Moves on to the request after next().
+  void take();
+
+ private:
+  void add(const TraceCell& cell);
+
+  double speed_;
+  std::uint64_t times_;
+  TraceArrivals arrivals_;
+  CellReader cells_;
+  bool ended_ = false;
+  TraceCell cell_;  // what is kept of one: no names
+  std::optional<PlannedRequest> next_;
+};
+
+}  // namespace sluice::loadgen

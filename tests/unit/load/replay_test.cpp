@@ -1,0 +1,124 @@
+#include "load/core/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "load/core/load_plan.h"
+#include <utility>
+#include <vector>
+
+namespace sluice::loadgen {
+namespace {
+
+using namespace std::chrono_literals;
+
+TraceCell recorded(Duration at, const char* method, std::uint64_t count = 1, Duration length = 0s) {
+  TraceCell cell;
+  cell.at = at;
+  cell.length = length;
+  cell.count = count;
+  cell.method = method;
+  return cell;
+}
+
+// Passes one cell in a call.
+CellReader one_by_one(std::vector<TraceCell> cells) {
+  return [cells = std::move(cells), passed = std::size_t{0}](const CellSink& sink) mutable {
+    if (passed < cells.size()) sink(cells[passed++]);
+    return passed < cells.size();
+  };
+}
+
+std::vector<PlannedRequest> sent_of(const Replay& replay, std::vector<TraceCell> cells,
+                                    std::uint64_t seed = 1) {
+  std::vector<PlannedRequest> out;
+  ReplaySchedule schedule{replay, seed, one_by_one(std::move(cells))};
+  for (; schedule.next(); schedule.take()) out.push_back(*schedule.next());
+  return out;
+}
+
+std::vector<Duration> times_of(const std::vector<PlannedRequest>& requests) {
+  std::vector<Duration> out;
+  for (const PlannedRequest& request : requests) out.push_back(request.at);
+  return out;
+}
+
+TEST(Replay, SendsRecordedRequestsAtTheirTimesInOrder) {
+  const auto sent = sent_of({}, {recorded(1500ms, "GET"), recorded(1s, "HEAD"),
+                                 recorded(40s, "OPTIONS"), recorded(41s, "")});
+
+  EXPECT_EQ(times_of(sent), (std::vector<Duration>{1s, 1500ms, 40s, 41s}));
+  EXPECT_EQ(sent[0].as, SentAs::head);
+  EXPECT_EQ(sent[1].as, SentAs::get);
+  EXPECT_EQ(sent[2].as, SentAs::options);
+  EXPECT_EQ(sent[3].as, SentAs::planned);
+}
+
+TEST(Replay, LeavesOutWhatMayChangeSomething) {
+  for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "CONNECT", "TRACE", "get", "X"}) {
+    EXPECT_FALSE(sent_as(method)) << method;
+    EXPECT_EQ(times_of(sent_of({}, {recorded(1s, method), recorded(2s, "GET")})),
+              (std::vector<Duration>{2s}))
+        << method;
+  }
+  EXPECT_TRUE(sent_of({}, {recorded(1s, "POST")}).empty());
+  EXPECT_TRUE(sent_of({}, {}).empty());
+}
+
+TEST(Replay, IsFasterSlowerAndMoreOften) {
+  const std::vector<TraceCell> cells{recorded(1s, "GET"), recorded(30s, "GET")};
+
+  EXPECT_EQ(times_of(sent_of({.speed = 4}, cells)), (std::vector<Duration>{250ms, 7500ms}));
+  EXPECT_EQ(times_of(sent_of({.speed = 0.5}, cells)), (std::vector<Duration>{2s, 60s}));
+  EXPECT_EQ(times_of(sent_of({.speed = 2, .times = 2}, cells)),
+            (std::vector<Duration>{500ms, 500ms, 15s, 15s}));
+}
+
+TEST(Replay, SpreadsARoughTimeByTheSeed) {
+  const std::vector<TraceCell> cells{recorded(60s, "", 50, 60s)};
+  const auto first = times_of(sent_of({}, cells));
+
+  ASSERT_EQ(first.size(), 50U);
+  EXPECT_GE(first.front(), 60s);
+  EXPECT_LT(first.back(), 120s);
+  EXPECT_LT(first.front(), first.back());
+  EXPECT_EQ(times_of(sent_of({}, cells)), first);
+  EXPECT_NE(times_of(sent_of({}, cells, 2)), first);
+}
+
+TEST(Pacer, EndsAReplayWithItsTraceOrAtTheCount) {
+  LoadPlan plan;
+  plan.replay.emplace();
+  const std::vector<TraceCell> cells{recorded(1s, "GET"), recorded(2s, "HEAD"),
+                                     recorded(3s, "GET")};
+  Pacer whole{plan, one_by_one(cells)};
+  plan.count = 2;
+  Pacer counted{plan, one_by_one(cells)};
+
+  EXPECT_EQ(whole.take().as, SentAs::get);
+  EXPECT_EQ(whole.take().as, SentAs::head);
+  EXPECT_EQ(whole.skip_until(1h), 1U);
+  EXPECT_FALSE(whole.next());
+  EXPECT_EQ(counted.skip_until(1h), 2U);
+}
+
+TEST(LoadPlan, NamesTheReplay) {
+  LoadPlan plan;
+  plan.replay = Replay{.trace = {"a.csv", {}}, .requests = 1234, .length = 60s};
+  plan.duration = 60s;
+  EXPECT_EQ(describe(plan), "open loop, replay of a.csv (1 234 requests in 60 s), seed 1");
+  EXPECT_NEAR(mean_rate(plan), 20.567, 0.001);
+
+  plan.replay->speed = 0.5;
+  plan.replay->times = 3;
+  plan.replay->trace.file = std::string(60, 'x') + "\x1b[2J" + std::string(56, 'y');
+  plan.count = 7;
+  EXPECT_EQ(describe(plan),
+            "open loop, replay of …?[2J" + std::string(56, 'y') +
+                " (1 234 requests in 60 s), speed 0.5, times 3, 7 requests, seed 1");
+
+  plan.replay->length = 0s;
+  EXPECT_EQ(mean_rate(plan), 0);
+}
+
+}  // namespace
+}  // namespace sluice::loadgen
