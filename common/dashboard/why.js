@@ -1,6 +1,6 @@
 // In words: what a service does and why. Pure: from what the API answers to texts.
 
-import {bytes, clock, count, duration, figure, milliseconds, seconds, tenths, whole} from './text.js';
+import {bytes, clock, count, duration, figure, milliseconds, seconds, tenths, whole, wordOf} from './text.js';
 
 const HOLDS = {
   scale_down_delay: 'a larger number of the recent past is kept for the scale-down delay',
@@ -129,7 +129,7 @@ export function phaseSentence(start) {
   const [name, ms] = phases[0];
   const means = {queue: 'waiting for room', decide: 'deciding', create: 'creating the process', start: 'the program itself',
     ready: 'the wait for readiness', first_byte: 'the first answer'}[name] ?? name;
-  return `Most of the newest is ${name} (${milliseconds(ms)}): ${means}.`;
+  return `Most of the newest is ${wordOf(name)} (${milliseconds(ms)}): ${means}.`;
 }
 
 /** Why memory throttles a replica. */
