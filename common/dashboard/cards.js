@@ -189,7 +189,7 @@ export class Tiles {
     this.rate = tile('Requests per second');
     this.held = tile('Held requests');
     this.panic = tile('In panic');
-    this.memory = tile('Memory of the machine', '#/memory');
+    this.memory = tile('Memory', '#/memory');
     this.rate.node.append(this.rate.picture);
     this.held.node.append(this.held.picture);
     this.fill = el('span.fill');
@@ -217,7 +217,7 @@ export class Tiles {
     const missing = Math.max(0, (overview.want ?? 0) - (overview.ready ?? 0));
     setText(this.replicas.note, missing ? `${whole(missing)} not ready${services.memory ? `, ${count(services.memory, 'service')} short of memory` : ''}` : 'all are ready');
     setText(this.rate.value, figure(overview.rps));
-    setText(this.rate.note, typeof overview.p99_ms === 'number' ? `p50 ${milliseconds(overview.p50_ms)} \u00b7 p99 ${milliseconds(overview.p99_ms)}` : 'no requests');
+    setText(this.rate.note, overview.p99_ms ? `p50 ${milliseconds(overview.p50_ms)} \u00b7 p99 ${milliseconds(overview.p99_ms)}` : 'no requests');
     setText(this.held.value, whole(overview.queued));
     const most = overview.queued_points ? Math.max(0, ...overview.queued_points.map((point) => point ?? 0)) : null;
     setText(this.held.note, most === null ? '' : `most in 5 min: ${whole(most)}`);

@@ -59,7 +59,7 @@ function isGap(value) {
 function nice(most) {
   if (!(most > 0)) return 1;
   const size = 10 ** Math.floor(Math.log10(most));
-  return [1, 2, 2.5, 5, 10].map((part) => part * size).find((end) => end >= most);
+  return [1, 2, 4, 6, 10].map((part) => part * size).find((end) => end >= most);
 }
 
 /** The seconds from `from` to `to` over `width` pixels, and the time under the cursor. */
@@ -166,7 +166,7 @@ function trace(ctx, p, values, stepped) {
   ctx.beginPath();
   for (let i = p.first; i < p.last; i += 1) {
     const value = values[i];
-    if (isGap(value)) {
+    if (isGap(value) || (!value && p.options?.log)) {
       before = null;
       continue;
     }
@@ -588,25 +588,10 @@ export function spark(canvas, points, name = 'ready') {
   ctx.clearRect(0, 0, width, height);
   if (!points || points.length < 2) return;
   const top = Math.max(1e-9, ...points.map((point) => point ?? 0));
-  const x = (i) => (i / (points.length - 1)) * width;
-  const y = (value) => height - 1.5 - (Math.min(value, top) / top) * (height - 4);
-  ctx.beginPath();
-  let open = false;
-  points.forEach((point, i) => {
-    if (isGap(point)) open = false;
-    else if (open) ctx.lineTo(x(i), y(point));
-    else {
-      ctx.moveTo(x(i), y(point));
-      open = true;
-    }
-  });
-  ctx.strokeStyle = color(name);
-  ctx.lineWidth = 1.4;
-  ctx.lineJoin = 'round';
-  ctx.stroke();
-  ctx.lineTo(width, height);
-  ctx.lineTo(0, height);
-  ctx.closePath();
-  ctx.fillStyle = color(`${name}-fill`);
-  ctx.fill();
+  const to = points.length - 1;
+  const plot = {first: 0, last: to + 1, rows: {times: points.map((_, i) => i), step: 1}, axis: {to, x: (i) => (i / to) * width},
+    y: (value) => height - 1.5 - (value / top) * (height - 4)};
+  area(ctx, plot, [{values: points, color: `${name}-fill`}]);
+  trace(ctx, plot, points);
+  stroke(ctx, {color: name, width: 1.4});
 }

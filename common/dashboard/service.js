@@ -32,8 +32,8 @@ function panelsOf(view) {
     {title: 'Load', note: 'requests at once', height: 118, floor: 1, text: figure, layers: [panic('panic'),
       steps({name: 'ready replicas carry', column: 'carry', color: 'strong', dash: [2, 2.5], text: tenths}),
       steps({name: 'panic starts', column: 'breach', color: 'draining', dash: [5, 3], text: tenths, clipped: true}),
-      line({name: 'over 60 s', column: 'stable', color: 'ready', text: tenths, width: 2}),
-      line({name: 'over 6 s', column: 'panic', color: 'panic', text: tenths, width: 2})]},
+      line({name: 'stable window', column: 'stable', color: 'ready', text: tenths, width: 2}),
+      line({name: 'panic window', column: 'panic', color: 'panic', text: tenths, width: 2})]},
     {title: 'Replicas', note: '\u25c7 a decision: choose it for its reason', height: 106, floor: 2, text: figure, layers: [panic(),
       stack([{name: 'ready', column: 'ready', color: 'ready-area', text: whole}, {name: 'starting', column: 'starting', color: 'starting', text: whole},
         {name: 'draining', column: 'draining', color: 'draining', text: whole}]),
@@ -68,7 +68,7 @@ export class ServiceView {
     this.cold = new StartsCard();
     this.replicas = new ReplicasCard();
     this.happened = new EventsCard((time) => this.look(time));
-    this.memory = card('Memory of the machine');
+    this.memory = card('Memory');
     this.memory.node.hidden = true;
     this.title = el('h1', {}, name);
     this.pill = el('span.pill');
@@ -199,7 +199,6 @@ export class ServiceView {
     const before = `${this.status.ready} ${this.status.desired}`;
     Object.assign(this.status, {ready: value('ready'), starting: value('starting'), draining: value('draining'), desired: value('want'), stable: value('stable'), panic: value('panic')});
     if (replicas) this.status.replicas = replicas.map(([id, state, flight, memory, throttled]) => ({id, state, in_flight: flight, memory_bytes: memory, throttled}));
-    if (this.decision) Object.assign(this.decision, {stable: value('stable'), panic: value('panic')});
     if (before !== `${this.status.ready} ${this.status.desired}`) this.explainSoon();
   }
 

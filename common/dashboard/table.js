@@ -162,7 +162,7 @@ function troubleFirst(a, b) {
   return rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1);
 }
 
-const CHIPS = {all: () => true, awake: (row) => row.state !== 'asleep', trouble: isTrouble};
+const CHIPS = {all: () => true, awake: (row) => row.state === 'awake', trouble: isTrouble};
 
 /** All rows, and which of them are wanted; trouble comes first. */
 export class Fleet {
@@ -227,7 +227,7 @@ export class Fleet {
   }
 }
 
-const HEADS = [['state', 'State'], ['name', 'Service'], ['trend', 'Requests, 5 min'], ['ready', 'Ready / wanted'], ['load', 'Load 60 s / 6 s / target'], ['rps', 'Per second'],
+const HEADS = [['state', 'State'], ['name', 'Service'], ['trend', 'Requests, 5 min'], ['ready', 'Ready / wanted'], ['load', 'Load stable / panic / target'], ['rps', 'Per second'],
   ['held', 'Held'], ['latency', 'p50 / p99'], ['cold', 'Last cold start'], ['why', 'Why']];
 
 // One row and how it shows a service; cells that a width has no room for are hidden by the style sheet.
@@ -268,7 +268,7 @@ function showRow(parts, row, view) {
   setText(texts.rps, figure(row.rps));
   setText(texts.held, row.queued ? whole(row.queued) : '\u2013');
   texts.held.parentNode.toggleAttribute('data-held', row.queued > 0);
-  setText(texts.latency, typeof row.p99_ms === 'number' ? `${figure(row.p50_ms)} / ${milliseconds(row.p99_ms)}` : '\u2013');
+  setText(texts.latency, row.p99_ms ? `${figure(row.p50_ms)} / ${milliseconds(row.p99_ms)}` : '\u2013');
   setText(texts.cold, milliseconds(row.last_cold_start_ms));
   const why = row.state === 'asleep' ? '' : row.why ?? '';
   setText(texts.why, why);

@@ -71,8 +71,9 @@ export function tenths(value) {
   return isNumber(value) ? (Math.abs(value) < 1000 ? value.toFixed(1) : whole(value)) : NONE;
 }
 
+/** 0, as of a quantile without requests, is a dash. */
 export function milliseconds(value) {
-  if (!isNumber(value)) return NONE;
+  if (!isNumber(value) || !value) return NONE;
   if (value >= 10000) return `${(value / 1000).toFixed(1)} s`;
   if (value >= 10 || Number.isInteger(value)) return `${whole(value)} ms`;
   return `${value.toFixed(1)} ms`;

@@ -1,6 +1,6 @@
 // In words: what a service does and why. Pure: from what the API answers to texts.
 
-import {bytes, clock, count, duration, figure, milliseconds, seconds, tenths, whole} from './text.js';
+import {bytes, clock, count, duration, figure, milliseconds, seconds, tenths, whole, wordOf} from './text.js';
 
 const HOLDS = {
   scale_down_delay: 'a larger number of the recent past is kept for the scale-down delay',
@@ -51,12 +51,12 @@ export function sentences(status, decision) {
   const wanted = status.desired ?? 0;
   const parts = [strong(`${count(wanted, 'replica')} ${wanted === 1 ? 'is' : 'are'} wanted and ${status.ready === wanted ? (wanted === 1 ? 'it is' : `${whole(status.ready)} are`)
     : `${whole(status.ready)} ${status.ready === 1 ? 'is' : 'are'}`} ready. `)];
-  if (status.granted < wanted) parts.push({text: `Only ${whole(status.granted)} may run: ${ended(status.why)} `, kind: 'error'});
+  if (status.granted < wanted) parts.push({text: `${ended(`${status.granted ? `only ${whole(status.granted)}` : 'none'} may run: ${status.why}`)} `, kind: 'error'});
   if (!decision) return parts;
   const inputs = decision.inputs ?? {};
   const panics = decision.mode === 'panic';
   const window = panics ? inputs.panic_window_s : inputs.stable_window_s;
-  parts.push(plain(`${tenths(panics ? decision.panic : decision.stable)} ${unitOf(decision)} over the last ${figure(window ?? (panics ? 6 : 60))} s, `
+  parts.push(plain(`${tenths(panics ? status.panic : status.stable)} ${unitOf(decision)} over the last ${figure(window ?? (panics ? 6 : 60))} s, `
     + `and a replica is meant to carry ${tenths(decision.target)}. `));
   if (panics) {
     const began = panicSince(decision);
@@ -129,7 +129,7 @@ export function phaseSentence(start) {
   const [name, ms] = phases[0];
   const means = {queue: 'waiting for room', decide: 'deciding', create: 'creating the process', start: 'the program itself',
     ready: 'the wait for readiness', first_byte: 'the first answer'}[name] ?? name;
-  return `Most of the newest is ${name} (${milliseconds(ms)}): ${means}.`;
+  return `Most of the newest is ${wordOf(name)} (${milliseconds(ms)}): ${means}.`;
 }
 
 /** Why memory throttles a replica. */

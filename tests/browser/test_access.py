@@ -39,7 +39,7 @@ class Keys(PageCase):
         page.wait_text('Why 7 now')
         page.press('t')
         page.until('document.querySelectorAll(".values tbody tr").length > 20')
-        self.assertIn('over 60 s', page.text('.values thead'))
+        self.assertIn('stable window', page.text('.values thead'))
         page.press('t')
         page.until('document.querySelector(".values").hidden')
 
@@ -79,6 +79,14 @@ class Look(PageCase):
                     wide = page.run('''return [...document.querySelectorAll("body *")].filter((node) => !node.closest(".unseen, .cell > span, .scroll-x, .values, .plot, .times, dialog, .skip")
                         && node.getBoundingClientRect().right > innerWidth + 1).map((node) => node.tagName + "." + node.className)''')
                     self.assertEqual(wide, [])
+
+    def test_a_page_ends_with_its_last_card_however_much_happened(self):
+        engine = self.engine()
+        page = self.service(engine)
+        for i in range(60):
+            engine.push('warning', service='shop', detail=f'no. {i}')
+        page.wait_text('no. 59', '.events')
+        page.until('document.documentElement.scrollHeight <= document.querySelector("main").getBoundingClientRect().bottom + scrollY + 40')
 
     def test_a_chosen_theme_stays_and_the_charts_follow(self):
         page = self.service(self.engine())

@@ -4,6 +4,14 @@ import world
 from case import PageCase
 
 
+class Unasked(world.Service):
+    """Awake for half of the five minutes, without a request."""
+
+    def brief(self, at, points=True):
+        row = super().brief(at, points) | {'rps': 0, 'p50_ms': 0, 'p99_ms': 0}
+        return row | ({'points': [None] * 30 + [0] * 30} if points else {})
+
+
 class Fleet(PageCase):
     def test_trouble_is_first_and_each_state_has_a_word(self):
         page = self.show(self.engine(), ready='staging-shop')
@@ -18,6 +26,16 @@ class Fleet(PageCase):
             self.assertIn(text, tiles)
         self.assertIn('shop-dev', page.text('#engine'))
         self.assertIn('1.1.0', page.text('#engine'))
+
+    def test_a_service_without_requests_has_no_latency_and_its_line_begins_where_it_is_known(self):
+        page = self.show(self.engine([Unasked('unasked', 'awake', 10)]), ready='unasked')
+        self.assertEqual(page.text('.row .latency'), '\u2013')
+        drawn = page.run("""const canvas = document.querySelector(".row canvas");
+            const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const columns = [...data.keys()].filter((i) => data[i] > 0).map((i) => Math.floor(i / 4) % canvas.width);
+            return [Math.min(...columns) / canvas.width, Math.max(...columns) / canvas.width]""")
+        self.assertGreater(drawn[0], 0.45)
+        self.assertGreater(drawn[1], 0.9)
 
     def test_filter_and_chips_choose_rows(self):
         page = self.show(self.engine(), ready='staging-shop')
