@@ -20,16 +20,12 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons{
      {"<", Comparison::less},
      {">", Comparison::greater}}};
 
-Problem bad(std::string_view text, const std::string& why, std::string fix) {
-  return Problem{"--fail-if '" + std::string{text.substr(0, kTextBytesMax)} + "': " + why,
-                 std::move(fix)};
-}
+constexpr std::string_view kFlag = "--fail-if";
 
-std::optional<double> parse_percent(std::string_view text) {
-  if (!text.starts_with('p')) return std::nullopt;
-  const std::optional<double> percent = parse_number(text.substr(1));
-  if (!percent || *percent < 50 || *percent > 99.99) return std::nullopt;
-  return percent;
+Problem bad(std::string_view flag, std::string_view text, const std::string& why, std::string fix) {
+  return Problem{
+      std::string{flag} + " '" + std::string{text.substr(0, kTextBytesMax)} + "': " + why,
+      std::move(fix)};
 }
 
 bool parse_metric(std::string_view name, Expression& out) {
@@ -46,7 +42,7 @@ bool parse_metric(std::string_view name, Expression& out) {
   }
   constexpr std::string_view kColdStart = "cold_start.";
   const bool cold = name.starts_with(kColdStart);
-  const auto percent = parse_percent(cold ? name.substr(kColdStart.size()) : name);
+  const auto percent = parse_percentile(cold ? name.substr(kColdStart.size()) : name);
   if (!percent) return false;
   out.metric = cold ? Metric::cold_start : Metric::latency_percentile;
   out.percent = *percent;
@@ -84,51 +80,72 @@ std::optional<double> parse_value(std::string_view text, Metric metric) {
 
 }  // namespace
 
-Result<Expression, Problem> parse_expression(std::string_view text) {
-  const std::string fix = "write it like 'p99 > 250ms', 'errors > 0' or 'error_rate > 1%'";
-  if (text.size() > kTextBytesMax) return bad(text, "longer than 200 bytes", fix);
+Result<Condition, Problem> parse_condition(std::string_view text, std::string_view flag,
+                                           std::string_view example) {
+  const std::string fix = "write it like " + std::string{example};
+  if (text.size() > kTextBytesMax) return bad(flag, text, "longer than 200 bytes", fix);
   const std::size_t at = text.find_first_of("<>=!");
-  if (at == std::string_view::npos) return bad(text, "no comparison in it", fix);
-  Expression out;
-  out.text = http::trimmed(text);
-  if (!parse_metric(http::trimmed(text.substr(0, at)), out)) {
-    return bad(text, "unknown figure '" + std::string{http::trimmed(text.substr(0, at))} + "'",
-               "use p50 to p99.99, max, errors, error_rate, cold_start.p95, replicas.max and "
-               "time_to_zero");
-  }
+  if (at == std::string_view::npos) return bad(flag, text, "no comparison in it", fix);
   const std::string_view rest = text.substr(at);
   for (const auto& [sign, comparison] : kComparisons) {
     if (!rest.starts_with(sign)) continue;
-    out.comparison = comparison;
-    const std::string_view value = http::trimmed(rest.substr(sign.size()));
-    const auto parsed = parse_value(value, out.metric);
-    if (!parsed) {
-      const bool time = is_time(out.metric);
-      return bad(text, "'" + std::string{value} + (time ? "' is no time" : "' is no number"),
-                 time ? "write one with its unit, like 250ms or 75s" : "write a plain number");
-    }
-    out.value = *parsed;
-    return out;
+    return Condition{.text = std::string{http::trimmed(text)},
+                     .figure = std::string{http::trimmed(text.substr(0, at))},
+                     .comparison = comparison,
+                     .value = std::string{http::trimmed(rest.substr(sign.size()))}};
   }
-  return bad(text, "the comparison is none of < <= > >= == !=", fix);
+  return bad(flag, text, "the comparison is none of < <= > >= == !=", fix);
+}
+
+std::optional<double> parse_percentile(std::string_view text) {
+  if (!text.starts_with('p')) return std::nullopt;
+  const std::optional<double> percent = parse_number(text.substr(1));
+  if (!percent || *percent < 50 || *percent > 99.99) return std::nullopt;
+  return percent;
+}
+
+Result<Expression, Problem> parse_expression(std::string_view text) {
+  const auto condition =
+      parse_condition(text, kFlag, "'p99 > 250ms', 'errors > 0' or 'error_rate > 1%'");
+  if (!condition) return condition.error();
+  Expression out;
+  out.text = condition->text;
+  out.comparison = condition->comparison;
+  if (!parse_metric(condition->figure, out)) {
+    return bad(kFlag, text, "unknown figure '" + condition->figure + "'",
+               "use p50 to p99.99, max, errors, error_rate, cold_start.p95, replicas.max and "
+               "time_to_zero");
+  }
+  const auto value = parse_value(condition->value, out.metric);
+  if (!value) {
+    const bool time = is_time(out.metric);
+    return bad(kFlag, text, "'" + condition->value + (time ? "' is no time" : "' is no number"),
+               time ? "write one with its unit, like 250ms or 75s" : "write a plain number");
+  }
+  out.value = *value;
+  return out;
+}
+
+bool holds(Comparison comparison, double actual, double limit) {
+  switch (comparison) {
+    case Comparison::less:
+      return actual < limit;
+    case Comparison::less_equal:
+      return actual <= limit;
+    case Comparison::greater:
+      return actual > limit;
+    case Comparison::greater_equal:
+      return actual >= limit;
+    case Comparison::equal:
+      return actual == limit;
+    case Comparison::not_equal:
+      return actual != limit;
+  }
+  return false;
 }
 
 bool holds(const Expression& expression, double actual) {
-  switch (expression.comparison) {
-    case Comparison::less:
-      return actual < expression.value;
-    case Comparison::less_equal:
-      return actual <= expression.value;
-    case Comparison::greater:
-      return actual > expression.value;
-    case Comparison::greater_equal:
-      return actual >= expression.value;
-    case Comparison::equal:
-      return actual == expression.value;
-    case Comparison::not_equal:
-      return actual != expression.value;
-  }
-  return false;
+  return holds(expression.comparison, actual, expression.value);
 }
 
 bool needs_engine(Metric metric) {

@@ -20,6 +20,25 @@ enum class Metric {
 
 enum class Comparison { less, less_equal, greater, greater_equal, equal, not_equal };
 
+/// FIGURE COMPARISON VALUE, before the words are understood.
+struct Condition {
+  std::string text;  ///< as it was written, without blanks around it
+  std::string figure;
+  Comparison comparison = Comparison::greater;
+  std::string value;
+};
+
+/// Reads a condition of at most 200 bytes. The problem names `flag` and shows `example`.
+[[nodiscard]] Result<Condition, Problem> parse_condition(std::string_view text,
+                                                         std::string_view flag,
+                                                         std::string_view example);
+
+/// The percentile in `p99` or `p99.9`, from 50 to 99.99; nothing if it is none.
+[[nodiscard]] std::optional<double> parse_percentile(std::string_view text);
+
+/// Whether `actual` compares to `limit` in this way.
+[[nodiscard]] bool holds(Comparison comparison, double actual, double limit);
+
 /// A condition of `--fail-if`, like `p99 > 250ms` (one-machine.md 9).
 struct Expression {
   std::string text;  ///< as it was written

@@ -7,6 +7,7 @@ namespace sluice::loadgen {
 namespace {
 
 constexpr double kSqrtHalf = 0.70710678118654752;
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
 // ln((1 + s) / (1 - s)) = 2 (s + s³/3 + s⁵/5 + …), for |s| up to 0.18: what follows s²³ is below
 // 1e-18 of the sum.
@@ -20,7 +21,6 @@ double twice_atanh(double s) {
 }  // namespace
 
 double portable_log1p(double x) {
-  constexpr double kLn2 = 0x1.62e42fefa39efp-1;
   const double y = 1 + x;
   // Near 1 the sum above has lost the digits of a small x.
   if (y > kSqrtHalf && y < 2 * kSqrtHalf) return twice_atanh(x / (2 + x));
@@ -31,6 +31,15 @@ double portable_log1p(double x) {
     --exponent;
   }
   return exponent * kLn2 + twice_atanh((mantissa - 1) / (mantissa + 1));
+}
+
+double portable_exp(double x) {
+  const double doublings = std::floor(x / kLn2 + 0.5);
+  const double rest = x - doublings * kLn2;
+  // 1 + r (1 + r/2 (1 + r/3 (…))): what follows r¹⁵ is below 1e-20 for |r| up to ln(2) / 2.
+  double sum = 1;
+  for (int power = 15; power >= 1; --power) sum = 1 + rest * sum / power;
+  return std::ldexp(sum, static_cast<int>(doublings));
 }
 
 double portable_sin(double x) {

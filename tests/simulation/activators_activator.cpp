@@ -192,7 +192,7 @@ void SimActivator::leave_if_drained() {
 void SimActivator::jump(Duration by) {
   ahead_ += by;
   for (const Door& door : doors_) scene_.ledger.set_clock(door.book, ahead_);
-  engine_->loop.jump(by);
+  engine_->loop.step(by);
 }
 
 // --- files ---

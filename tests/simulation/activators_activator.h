@@ -7,6 +7,7 @@
 #include "activator/io/pod_prober.h"
 #include "activator/io/revision_book.h"
 #include "common/log/log.h"
+#include "common/loop/manual_loop.h"
 #include "common/messages/activator_stream.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/activators_call.h"
@@ -15,7 +16,6 @@
 #include "tests/simulation/activators_pods.h"
 #include "tests/simulation/activators_scene.h"
 #include "tests/simulation/activators_wire.h"
-#include "tests/support/manual_loop.h"
 
 #include <boost/asio/io_context.hpp>
 

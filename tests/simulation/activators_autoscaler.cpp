@@ -47,7 +47,7 @@ SimAutoscaler::SimAutoscaler(Scene& scene, Platform& platform, Choosers choosers
 
 // A step back resets the age of messages; a jump forward ages them.
 void SimAutoscaler::jump(Duration by) {
-  engine_->loop.jump(by);
+  engine_->loop.step(by);
   if (by > Duration{0}) return;
   started_ += by;
   for (auto& [activator, heard] : heard_) heard += by;

@@ -9,13 +9,13 @@
 #include "autoscaler/io/scale_loop.h"
 #include "common/api/event_ring.h"
 #include "common/log/log.h"
+#include "common/loop/manual_loop.h"
 #include "common/messages/activator_stream.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/activators_platform.h"
 #include "tests/simulation/activators_scene.h"
 #include "tests/simulation/activators_seams.h"
 #include "tests/simulation/activators_wire.h"
-#include "tests/support/manual_loop.h"
 
 #include <cstddef>
 #include <cstdint>

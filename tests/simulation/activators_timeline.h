@@ -1,7 +1,7 @@
 #pragma once
 
+#include "common/loop/manual_loop.h"
 #include "common/time/time_point.h"
-#include "tests/support/manual_loop.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,6 @@
 #include "autoscaler/core/decision/revision_scaler.h"
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
-#include "tests/simulation/loop.h"
 #include "tests/simulation/properties.h"
 
 #include <cstdint>
@@ -15,6 +14,12 @@
 #include <vector>
 
 namespace sluice::simulation {
+
+/// A range of times.
+struct Range {
+  Duration from{0};
+  Duration to{0};
+};
 
 /// At `at` since the start the clock of the scaler moves by `by`; the world does not notice.
 struct ClockJump {

@@ -1,4 +1,4 @@
-#include "tests/simulation/loop.h"
+#include "tests/simulation/checked_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -40,15 +40,15 @@ World rough_world(std::uint64_t seed) {
   world.scaling.decider.target_value = 0.7 * static_cast<double>(1 + pick(20));
   world.scaling.decider.stable_window = seconds{10 + pick(60)};
   world.scaling.decider.panic_window = world.scaling.decider.stable_window / 10;
-  world.service.to = milliseconds{10 + pick(20'000)};
-  world.start.to = milliseconds{60 + pick(10'000)};
+  world.service = Times::even(milliseconds{5}, milliseconds{10 + pick(20'000)});
+  world.start = Times::even(milliseconds{50}, milliseconds{60 + pick(10'000)});
   world.stat_loss = 0.2 * static_cast<double>(pick(2));
   world.kills_per_second = 0.05 * static_cast<double>(pick(2));
   world.quiet = kQuiet;
   const double peak = 0.1 + static_cast<double>(pick(40));
   const Duration burst = seconds{5 + pick(60)};
   const Duration pause = seconds{pick(180)};
-  world.rate = [=](Duration at) { return at % (burst + pause) < burst ? peak : 0.0; };
+  world.traffic = at_rate([=](Duration at) { return at % (burst + pause) < burst ? peak : 0.0; });
   return world;
 }
 
@@ -61,7 +61,7 @@ TEST(Loop, NeverGoesToZeroWithARequestInFlightOverAThousandSeeds) {
   std::uint64_t cut = 0;
 
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
-    const Outcome outcome = Loop{rough_world(seed)}.run();
+    const Outcome outcome = checked(rough_world(seed));
     ASSERT_EQ(outcome.breach, "");
     ASSERT_EQ(outcome.sent, ended(outcome)) << "seed " << seed;
     ASSERT_EQ(outcome.pods_at_end, 0) << "seed " << seed << ": quiet long enough, still awake";
@@ -78,7 +78,7 @@ TEST(Loop, NeverGoesToZeroWithARequestInFlightOverAThousandSeeds) {
 // minutes. 50: a pod killed in the last window before zero.
 TEST(Loop, KeepsItsInvariantsOnSeedsThatOnceFailed) {
   for (const std::uint64_t seed : {9U, 15U, 50U}) {
-    const Outcome outcome = Loop{rough_world(seed)}.run();
+    const Outcome outcome = checked(rough_world(seed));
     EXPECT_EQ(outcome.breach, "");
     EXPECT_EQ(outcome.sent, ended(outcome)) << "seed " << seed;
   }
@@ -89,10 +89,10 @@ TEST(Loop, KeepsItsInvariantsOnSeedsThatOnceFailed) {
 TEST(Loop, DetectsZeroWithARequestInFlightWhenNoStatArrives) {
   World deaf{.seed = 2, .scaling = one_machine(), .stat_loss = 1};
   deaf.scaling.decider.has_scrape_target = false;
-  deaf.service = {minutes{30}, minutes{40}};
-  deaf.rate = [](Duration at) { return at < seconds{5} ? 1.0 : 0.0; };
+  deaf.service = Times::even(minutes{30}, minutes{40});
+  deaf.traffic = at_rate([](Duration at) { return at < seconds{5} ? 1.0 : 0.0; });
 
-  const Outcome outcome = Loop{deaf}.run();
+  const Outcome outcome = checked(deaf);
 
   EXPECT_NE(outcome.breach.find("requests in flight"), std::string::npos) << outcome.breach;
 }
@@ -102,13 +102,13 @@ TEST(Loop, ScalesThroughADayAndReachesZeroAtNight) {
   day.length = hours{24};
   day.quiet = kQuiet;
   // No requests at night; by day two hills, at most one request a second.
-  day.rate = [](Duration at) {
+  day.traffic = at_rate([](Duration at) {
     const double turn = to_seconds(at) / to_seconds(hours{24});
     const double hill = std::sin(2 * std::numbers::pi * (turn - 0.25));
     return hill > 0 ? hill * (1 + std::cos(8 * std::numbers::pi * turn)) / 2 : 0.0;
-  };
+  });
 
-  const Outcome outcome = Loop{day}.run();
+  const Outcome outcome = checked(day);
 
   EXPECT_EQ(outcome.breach, "");
   EXPECT_GT(outcome.sent, 10'000U);
@@ -118,8 +118,8 @@ TEST(Loop, ScalesThroughADayAndReachesZeroAtNight) {
 }
 
 TEST(Loop, RepeatsTheSameRunForTheSameSeed) {
-  const Outcome first = Loop{rough_world(5)}.run();
-  const Outcome second = Loop{rough_world(5)}.run();
+  const Outcome first = checked(rough_world(5));
+  const Outcome second = checked(rough_world(5));
 
   EXPECT_EQ(first.sent, second.sent);
   EXPECT_EQ(first.answered, second.answered);
@@ -131,9 +131,9 @@ TEST(Loop, AnswersEveryBurstOnASleepingServiceUpToItsQueue) {
   World burst{.seed = 3, .scaling = one_machine(), .queue_depth = 5000};
   burst.length = seconds{5};
   burst.quiet = seconds{300};
-  burst.rate = [](Duration at) { return at < seconds{1} ? 4000.0 : 0.0; };
+  burst.traffic = at_rate([](Duration at) { return at < seconds{1} ? 4000.0 : 0.0; });
 
-  const Outcome outcome = Loop{burst}.run();
+  const Outcome outcome = checked(burst);
 
   EXPECT_EQ(outcome.breach, "");
   EXPECT_GT(outcome.sent, 3000U);

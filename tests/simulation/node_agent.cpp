@@ -73,7 +73,7 @@ void SimAgent::pass() {
   if (faults_.crash && time_.now() >= next_crash_) crash();
   if (time_.now() < dead_until_) return;
   if (!loop_) start();
-  if (faults_.clock_steps && dice() < 0.002) clock_.jump(share(dice() - 0.5, kClockRange));
+  if (faults_.clock_steps && dice() < 0.002) clock_.step(share(dice() - 0.5, kClockRange));
 }
 
 void SimAgent::crash() {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "common/loop/manual_loop.h"
 #include "tests/simulation/node_kernel.h"
 #include "tests/simulation/node_run.h"
-#include "tests/support/manual_loop.h"
 
 #include "memory-pressure/io/container_view.h"
 #include "memory-pressure/io/runtime.h"

@@ -4,18 +4,13 @@
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
+#include "programs/sluice/simulation/world.h"
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
 
 namespace sluice::simulation {
-
-/// Facts of the world beside a decision.
-struct Circumstances {
-  std::int32_t want_before = 0;  ///< replicas asked for until now
-  std::uint64_t in_flight = 0;   ///< requests that run or wait, as far as they were reported
-};
 
 /// Watches the decisions of one revision and names the first property they break. It knows the
 /// rules and the records, and nothing of how the core keeps its state: every limit is recomputed

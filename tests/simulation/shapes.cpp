@@ -1,5 +1,7 @@
 #include "tests/simulation/shapes.h"
 
+#include "tests/simulation/checked_loop.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -156,22 +158,23 @@ World world_of(Shape shape, std::uint64_t seed) {
   world.queue_depth = static_cast<std::int32_t>(dice.from(1, 500));
   world.stat_loss = loss_for(world.scaling, dice);
   // A rate counts requests at their arrival only: those that outlive the window must be kept too.
-  world.service.to = milliseconds{dice.from(10, rps ? 300'000 : 20'000)};
-  world.start.to = milliseconds{dice.from(60, 10'000)};
+  const Range service{milliseconds{5}, milliseconds{dice.from(10, rps ? 300'000 : 20'000)}};
+  Range start{milliseconds{50}, milliseconds{dice.from(60, 10'000)}};
   world.length = shape == Shape::diurnal ? Duration{hours{48}} : Duration{minutes{15}};
   double peak = static_cast<double>(dice.from(1, 30));
   if (shape == Shape::diurnal) peak = 0.5;
-  if (shape == Shape::slow_starters) world.start = {seconds{60}, dice.time(61, 400)};
+  if (shape == Shape::slow_starters) start = {seconds{60}, dice.time(61, 400)};
   if (shape == Shape::crash_loops) {
-    world.start = {seconds{1}, seconds{8}};
+    start = {seconds{1}, seconds{8}};
     world.failed_starts = dice.pick({0.3, 0.9, 1});
-    world.life = {Duration{0}, dice.time(1, 60)};
+    world.life = Times::even(Duration{0}, dice.time(1, 60));
     world.healed = world.length;
   }
-  allow_start(world.scaling, world.start);
-  world.rate = load_of(shape, world.length, peak, random);
-  world.quiet =
-      quiet_for(world.scaling, world.start.to + world.service.to, world.scaling.bounds.max);
+  world.start = Times::even(start.from, start.to);
+  world.service = Times::even(service.from, service.to);
+  allow_start(world.scaling, start);
+  world.traffic = at_rate(load_of(shape, world.length, peak, random));
+  world.quiet = quiet_for(world.scaling, start.to + service.to, world.scaling.bounds.max);
   return world;
 }
 
@@ -197,10 +200,6 @@ Curve curve_of(Shape shape, std::uint64_t seed) {
   const double pods = demand / curve.scaling.decider.target_value + kPodsBeside;
   curve.quiet = quiet_for(curve.scaling, curve.start.to, pods);
   return curve;
-}
-
-std::int32_t at_rest(const autoscaler::ScalingSpec& scaling) {
-  return std::max(scaling.bounds.min, scaling.zero.enabled ? 0 : 1);
 }
 
 }  // namespace sluice::simulation

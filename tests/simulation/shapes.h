@@ -3,8 +3,8 @@
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 #include "tests/simulation/curve_world.h"
-#include "tests/simulation/loop.h"
 
+#include "programs/sluice/simulation/world.h"
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -43,8 +43,5 @@ inline constexpr std::array kShapes{Shape::step,       Shape::spike,   Shape::ra
 
 /// Six hours of up to thousands of pods, three days if diurnal; everything comes from the seed.
 [[nodiscard]] Curve curve_of(Shape shape, std::uint64_t seed);
-
-/// Replicas that remain when no request has come for long.
-[[nodiscard]] std::int32_t at_rest(const autoscaler::ScalingSpec& scaling);
 
 }  // namespace sluice::simulation

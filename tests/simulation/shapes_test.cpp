@@ -3,6 +3,8 @@
 // requests through the Loop, days and thousands of pods through the CurveWorld.
 #include "tests/simulation/shapes.h"
 
+#include "tests/simulation/checked_loop.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +47,7 @@ TEST_P(Shapes, KeepEveryPropertyRequestByRequest) {
 
   for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
     const World world = world_of(GetParam(), seed);
-    const Outcome outcome = Loop{world}.run();
+    const Outcome outcome = checked(world);
     ASSERT_EQ(outcome.breach, "");
     ASSERT_EQ(outcome.sent, outcome.answered + outcome.refused + outcome.cut) << "seed " << seed;
     ASSERT_EQ(outcome.pods_at_end, at_rest(world.scaling)) << "seed " << seed;
@@ -82,8 +84,9 @@ TEST_P(Shapes, RepeatTheSameDecisionsForTheSameSeedOnly) {
   const auto requests = [](std::uint64_t seed) {
     World world = world_of(GetParam(), seed);
     world.length = std::min<Duration>(world.length, hours{12});
-    world.print = true;
-    return Loop{world}.run().decisions;
+    std::string decisions;
+    (void)checked(world, &decisions);
+    return decisions;
   };
   const auto days = [](std::uint64_t seed) {
     Curve curve = curve_of(GetParam(), seed);

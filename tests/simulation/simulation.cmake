@@ -2,10 +2,10 @@
 # its scaler alone over days and thousands of pods.
 if(NOT SLUICE_THREADS_ONLY)
   sluice_test(simulation_test LABEL simulation
-    SOURCES simulation/clock_jump_test.cpp simulation/curve_world.cpp simulation/loop.cpp
+    SOURCES simulation/checked_loop.cpp simulation/clock_jump_test.cpp simulation/curve_world.cpp
             simulation/loop_test.cpp simulation/properties.cpp simulation/properties_test.cpp
-            simulation/shapes.cpp simulation/shapes_test.cpp support/manual_loop.cpp
-    DEPS sluice::activator_core sluice::autoscaler_engine)
+            simulation/shapes.cpp simulation/shapes_test.cpp
+    DEPS sluice::simulation)
   # Simulated days are many events: the world around the cores is optimised in every build.
   target_compile_options(simulation_test PRIVATE $<$<CONFIG:Debug>:-O1>)
 endif()
@@ -47,8 +47,8 @@ if(NOT SLUICE_THREADS_ONLY)
             simulation/activators_pod.cpp simulation/activators_pods.cpp simulation/activators_run.cpp
             simulation/activators_scale_watch.cpp simulation/activators_seams.cpp
             simulation/activators_shapes.cpp simulation/activators_timeline.cpp
-            simulation/activators_wire.cpp support/manual_loop.cpp
-    DEPS sluice::activator_front sluice::autoscaler_engine)
+            simulation/activators_wire.cpp
+    DEPS sluice::activator_front sluice::autoscaler_engine sluice::manual_loop)
   sluice_test(activators_simulation_test LABEL simulation
     SOURCES simulation/activators_mutants_test.cpp simulation/activators_rules_test.cpp
             simulation/activators_test.cpp
@@ -73,8 +73,8 @@ endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   sluice_simulation(node_worlds
     SOURCES simulation/node_agent.cpp simulation/node_kernel.cpp simulation/node_run.cpp
-            simulation/node_runtime.cpp support/manual_loop.cpp
-    DEPS sluice::autoscaler_core sluice::node_agent_io)
+            simulation/node_runtime.cpp
+    DEPS sluice::autoscaler_core sluice::manual_loop sluice::node_agent_io)
   sluice_test(node_simulation_test LABEL simulation
     SOURCES simulation/node_foresight_test.cpp simulation/node_mutants_test.cpp simulation/node_simulation_test.cpp
     DEPS    sluice::node_worlds sluice::paper_policy)

@@ -22,6 +22,11 @@ class ScalingEdits {
   /// In place of the annotations and the limit that were recorded; what was set wins over it.
   void replace_service(autoscaler::StringMap annotations, std::int64_t container_concurrency);
 
+  /// Of the service in place of that which was recorded; absent: none was given.
+  [[nodiscard]] std::optional<std::int64_t> container_concurrency() const {
+    return service_ ? std::optional{service_->container_concurrency} : std::nullopt;
+  }
+
   [[nodiscard]] bool empty() const { return annotations_.empty() && config_.empty() && !service_; }
 
   /// Why they cannot be in force together with the rest of `given`.

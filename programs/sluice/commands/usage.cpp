@@ -175,15 +175,14 @@ const std::vector<VerbLine>& verb_lines() {
       {"policy", "check policies, and what they would move now",
        "  sluice policy check config.yaml\n  sluice policy check config.yaml -o json\n"},
       {"load", "generate load",
-       "  sluice load http://app.localhost:8080\n"
        "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
        "  sluice load http://app.localhost:8080 --replay access.csv --speed 2\n"},
-      {"trace", "say what is understood of recorded traffic",
-       "  sluice trace info access.csv\n"
-       "  sluice trace info invocations_per_function_md.anon.d01.csv:azure2019\n"},
-      {"simulate", "replay a recording, as it was or with other settings",
+      {"trace", "say what is understood of recorded traffic", "  sluice trace info access.csv\n"},
+      {"simulate", "replay a recording, or simulate a service under a load",
        "  sluice simulate app.jsonl.gz\n"
-       "  sluice simulate app.jsonl.gz --set target=50 --set window=30s\n"},
+       "  sluice simulate app.jsonl.gz --set target=50 --set window=30s\n"
+       "  sluice simulate --shape 'step 20:1m, spike 200:2m' --start 2s --set window=30s\n"
+       "  sluice simulate --traffic app.jsonl --sweep target=10,20,50 --goal 'wait.p99 < 200ms'\n"},
       {"doctor", "check this machine, or a cluster's Knative",
        "  sluice doctor\n  sluice doctor --name app\n  sluice doctor --knative\n"},
       {"install", "print the objects for a cluster, for kubectl apply",
@@ -272,8 +271,8 @@ std::span<const ExitLine> exit_lines() {
                "start does not become ready; move and drain that last longer than --timeout; drain "
                "when a service stays in the place"},
       ExitLine{4,
-               "an expression of sluice load --fail-if was true; a decision differs in sluice "
-               "simulate"},
+               "an expression of sluice load --fail-if was true; in sluice simulate a decision "
+               "differs or no run reaches the goal"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "
                "time"},

@@ -28,6 +28,14 @@ TEST(PortableMath, SineAndCosineAgreeWithTheLibrary) {
   }
 }
 
+TEST(PortableMath, ExponentialAgreesWithTheLibrary) {
+  for (int i = -7000; i <= 7000; ++i) {
+    const double x = i / 10.0;
+    EXPECT_NEAR(portable_exp(x) / std::exp(x), 1, 2e-13) << x;
+  }
+  EXPECT_EQ(portable_exp(0), 1);
+}
+
 TEST(PortableMath, ExponentialGapsAreFiniteAtBothEnds) {
   EXPECT_EQ(exponential_of(0), 0);
   EXPECT_NEAR(exponential_of(~std::uint64_t{0}), 53 * std::log(2.0), 1e-12);

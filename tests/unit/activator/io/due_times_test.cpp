@@ -1,6 +1,6 @@
 #include "activator/io/due_times.h"
 
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/ring_history.h"
 #include "common/api/event_ring.h"
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 #include "tests/unit/autoscaler/io/fake_platform.h"
 #include "tests/unit/autoscaler/io/unanswered.h"
 

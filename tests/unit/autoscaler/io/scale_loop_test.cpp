@@ -1,6 +1,6 @@
 #include "autoscaler/io/scale_loop.h"
 
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -36,11 +36,11 @@ TEST_F(ScaleLoopTest, ARevisionIsVisitedEachSecondAndEvaluatedEveryOtherTime) {
 }
 
 TEST_F(ScaleLoopTest, AClockThatStepsBackOrAheadStopsNoRevision) {
-  clock_.jump(-hours{1});
+  clock_.step(-hours{1});
   time_.run_for(seconds{11});
   EXPECT_GE(evaluations_, 5);
 
-  clock_.jump(hours{2});
+  clock_.step(hours{2});
   evaluations_ = 0;
   time_.run_for(seconds{11});
   EXPECT_GE(evaluations_, 5);

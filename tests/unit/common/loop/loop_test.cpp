@@ -1,5 +1,5 @@
 #include "common/loop/asio_loop.h"
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
@@ -167,7 +167,7 @@ TEST(ManualLoop, AClockThatJumpsAheadRunsOnlyTimersOfAnAbsoluteTime) {
   to_come->at(loop.now() + seconds{61}, [&] { ran += "to come "; });
   relative->after(seconds{2}, [&] { ran += "relative "; });
 
-  loop.jump(seconds{60});
+  loop.step(seconds{60});
 
   EXPECT_EQ(loop.now(), other.now() + seconds{60});
   EXPECT_EQ(ran, "passed ");

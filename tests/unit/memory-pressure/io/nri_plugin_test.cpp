@@ -1,6 +1,6 @@
 #include "memory-pressure/io/nri_plugin.h"
 
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 
 #include <boost/asio/buffer.hpp>

@@ -4,8 +4,8 @@
 #include "memory-pressure/io/reports.h"
 
 #include "common/loop/asio_loop.h"
+#include "common/loop/manual_loop.h"
 #include "common/proto/node_stream_codec.h"
-#include "tests/support/manual_loop.h"
 #include "tests/unit/common/net/tls_peer.h"
 #include "tests/unit/common/rpc/rpc_stage.h"
 

@@ -1,6 +1,6 @@
 #include "memory-pressure/io/thaw.h"
 
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 #include "tests/unit/memory-pressure/io/fixture_tree.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "common/base/lifetime.h"
 #include "common/loop/asio_loop.h"
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 

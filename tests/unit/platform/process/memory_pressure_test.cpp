@@ -4,7 +4,7 @@
 #include "platform/process/memory_pressure.h"
 
 #include "common/loop/asio_loop.h"
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 #include "tests/unit/platform/process/eventually.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "autoscaler/placement/core/placement.h"
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 #include "tests/unit/platform/process/temporary_directory.h"
 
 #include <boost/asio/io_context.hpp>

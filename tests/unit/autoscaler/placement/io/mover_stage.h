@@ -5,7 +5,7 @@
 #include "autoscaler/io/ring_history.h"
 #include "autoscaler/placement/io/mover.h"
 #include "common/api/event_ring.h"
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 #include "tests/unit/autoscaler/io/unanswered.h"
 
 #include <gtest/gtest.h>

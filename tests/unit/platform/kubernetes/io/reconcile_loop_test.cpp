@@ -1,6 +1,6 @@
 #include "platform/kubernetes/io/reconcile_loop.h"
 
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 
 #include <gtest/gtest.h>
 

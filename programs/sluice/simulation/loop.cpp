@@ -1,9 +1,8 @@
-#include "tests/simulation/loop.h"
+#include "programs/sluice/simulation/loop.h"
 
 #include "common/base/lifetime.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace sluice::simulation {
@@ -12,9 +11,6 @@ using std::chrono::seconds;
 
 namespace {
 
-// A poke and the evaluation it causes are immediate. Only a request that comes while the last pod
-// drains waits for a per-second report, and those may be lost several times in a row.
-constexpr Duration kStrandedMax = seconds{30};
 // The longest queue of the slowest world is served within this.
 constexpr Duration kBacklogMax = std::chrono::hours{6};
 
@@ -44,7 +40,6 @@ Loop::Loop(World world)
                   .policy = {},
                   .seed = world_.seed}),
       handle_(reporter_.open(kApp)),
-      properties_(world_.scaling, 0, start_),
       // For so long that no activator of an earlier start holds up a removal.
       hub_({"autoscaler-0", "1"}, {}, start_ - std::chrono::minutes{1}),
       around_{.clock = clock_,
@@ -66,39 +61,70 @@ Loop::Loop(World world)
 Loop::~Loop() = default;
 
 Outcome Loop::run() {
-  after(Duration{0}, [this] { arrive(true); });
+  plan_arrival();
   after(seconds{1}, [this] { second(); });
-  while (outcome_.breach.empty() &&
-         time_.step(std::min(last_open_ + world_.quiet, start_ + world_.length + kBacklogMax))) {
-    if (open_requests() > 0 || now() < start_ + world_.length) last_open_ = now();
-    check_waiting();
+  while (outcome_.breach.empty() && !rests() && time_.step(end())) {
+    if (open_requests() > 0 || loaded()) last_open_ = now();
+    watch_waiting();
   }
+  count_pods();
   outcome_.pods_at_end = static_cast<std::int32_t>(pods_.size());
-  if (outcome_.breach.empty() && open_requests() != 0) breach("requests never ended");
+  outcome_.left = open_requests();
+  outcome_.length = now() - start_;
   return outcome_;
 }
 
-// The next arrival is drawn at the rate of now, and drawn again when none falls within a second, so
-// that a rate that changes is followed without integrating it.
-void Loop::arrive(bool redrawn) {
-  const Duration since = now() - start_;
-  if (since >= world_.length) return;
-  const double rate = world_.rate(since);
-  const double wait = rate > 0 ? -std::log(1 - chance()) / rate : 2.0;
-  after(from_seconds(std::clamp(wait, 1e-6, 1.0)), [this, late = wait > 1.0] { arrive(late); });
-  if (redrawn) return;
+bool Loop::loaded() const {
+  return !load_ended_ && now() < start_ + world_.length;
+}
 
-  const std::uint64_t request = requests_.size();
-  requests_.push_back({});
+TimePoint Loop::end() const {
+  const TimePoint quiet = last_open_ + world_.quiet;
+  return std::min(quiet, load_ended_.value_or(start_ + world_.length) + kBacklogMax);
+}
+
+bool Loop::rests() const {
+  return world_.rest && !loaded() && open_requests() == 0 && order_ &&
+         order_->replicas == *world_.rest && pods_.size() == static_cast<std::size_t>(*world_.rest);
+}
+
+// The arrival after this one is planned first, as the traffic draws from the generator of all.
+void Loop::plan_arrival() {
+  const auto next = world_.traffic(now() - start_, random_);
+  if (!next) {
+    load_ended_ = now();
+    return;
+  }
+  next_ = *next;
+  after(start_ + next_.at - now(), [this] { arrive(); });
+}
+
+void Loop::arrive() {
+  if (!loaded()) return;
+  const NextArrival arrival = next_;
+  plan_arrival();
+  if (arrival.comes) enter(arrival);
+}
+
+void Loop::enter(const NextArrival& arrival) {
+  if (free_.empty()) {
+    free_.push_back(requests_.size());
+    requests_.emplace_back();
+  }
+  const std::uint64_t request = free_.back();
+  free_.pop_back();
+  requests_[request] = {.since = now(), .service = arrival.service};
   ++outcome_.sent;
   const bool poke = reporter_.in(handle_, now());
   const activator::Entered entered = throttler_.enter(now(), request);
   if (entered.entry == breaker::Entry::refused) {
-    if (throttler_.waiting() < throttler_.waiting_max()) breach("refused with room to wait");
-    ++outcome_.refused;
-    reporter_.out(handle_, now());
+    const bool room = throttler_.waiting() < throttler_.waiting_max();
+    if (room && entered.error == Error::queue_full) breach("refused with room to wait");
+    refuse(request);
   } else if (entered.entry == breaker::Entry::admitted) {
     run_on(request, entered.pod);
+  } else if (throttler_.pods() == 0 && !std::exchange(cold_, true)) {
+    ++outcome_.cold_starts;
   }
   if (throttler_.waiting() > world_.queue_depth) breach("more wait than the queue is deep");
   if (!poke) return;
@@ -108,19 +134,30 @@ void Loop::arrive(bool redrawn) {
        std::nullopt);
 }
 
+void Loop::refuse(std::uint64_t request) {
+  ++outcome_.refused;
+  reporter_.out(handle_, now());
+  free_.push_back(request);
+}
+
 void Loop::run_on(std::uint64_t request, activator::PodRef ref) {
   const std::uint64_t number = std::stoull(throttler_.pod_id(ref).name);
   const auto pod = pods_.find(number);
   if (pod == pods_.end() || pod->second.phase != PodPhase::ready) {
     return breach("admitted to a pod that is not ready");
   }
-  requests_[request] = {ref, number, true};
+  Request& runs = requests_[request];
+  runs.pod = ref;
+  runs.pod_number = number;
+  runs.running = true;
+  outcome_.waits.record(now() - runs.since);
   pod->second.stats.proxied_in(now());
   pod->second.running.push_back(request);
   const auto in_flight = static_cast<std::int32_t>(pod->second.running.size());
   const std::int32_t limit = world_.container_concurrency;
   if (limit > 0 && in_flight > limit) breach("containerConcurrency exceeded");
-  after(draw(world_.service), [this, request] { finish(request); });
+  const Duration takes = runs.service ? *runs.service : world_.service.draw(random_);
+  after(takes, [this, request] { finish(request); });
 }
 
 void Loop::admit(const std::vector<activator::Admission>& admitted) {
@@ -129,13 +166,14 @@ void Loop::admit(const std::vector<activator::Admission>& admitted) {
 
 void Loop::finish(std::uint64_t index) {
   Request& request = requests_[index];
-  if (!request.running) return;  // it was cut
-  request.running = false;
+  free_.push_back(index);
+  if (!std::exchange(request.running, false)) return;  // it was cut
   ++outcome_.answered;
   reporter_.out(handle_, now());
   Pod& pod = pods_.at(request.pod_number);
   pod.stats.proxied_out(now());
-  std::erase(pod.running, index);
+  *std::find(pod.running.begin(), pod.running.end(), index) = pod.running.back();
+  pod.running.pop_back();
   const std::uint64_t number = request.pod_number;
   std::vector<activator::Admission> admitted;
   throttler_.leave(request.pod, admitted);
@@ -149,17 +187,17 @@ void Loop::pod_ready(std::uint64_t number) {
   const bool crashes = now() < start_ + world_.healed;
   if (crashes && world_.failed_starts > 0 && chance() < world_.failed_starts) return die(number);
   pod->second.phase = PodPhase::ready;
-  if (crashes && world_.life.to > Duration{0}) {
-    after(draw(world_.life), [this, number] { die(number); });
+  if (crashes && world_.life) {
+    after(world_.life->draw(random_), [this, number] { die(number); });
   }
+  cold_ = false;
   pods_changed();
 }
 
 void Loop::second() {
   after(seconds{1}, [this] { second(); });
   // A pod that exits restarts the stable window, so quiet means that no pod is killed either.
-  const bool loaded = now() < start_ + world_.length;
-  if (chance() < world_.kills_per_second && loaded) kill_one();
+  if (chance() < world_.kills_per_second && loaded()) kill_one();
   report();
 }
 
@@ -170,7 +208,7 @@ void Loop::report() {
     if (chance() < world_.stat_loss) continue;
     const autoscaler::Stat sent{.average_concurrency = stat.average_concurrent_requests,
                                 .request_count = stat.request_count};
-    after(draw(world_.stat_delay), [this, sent, at = now()] { push(sent, at); });
+    after(world_.stat_delay.draw(random_), [this, sent, at = now()] { push(sent, at); });
   }
 }
 
@@ -233,17 +271,23 @@ void Loop::check(const autoscaler::ScaleOrder& order) {
                                      .route_mode = order.route_mode,
                                      .requeue = {},
                                      .activity = order.report.activity};
-  const std::string broken = properties_.check(
-      state, {.want_before = std::exchange(want_, state.want), .in_flight = open_requests()});
+  const bool panics = record.mode == autoscaler::Mode::panic;
+  if (panics && !panics_) ++outcome_.panics;
+  panics_ = panics;
+  const std::int32_t before = std::exchange(want_, state.want);
+  if (!world_.judge) return;
+  const std::string broken = world_.judge(
+      state,
+      {.want_before = before, .in_flight = open_requests(), .waiting = throttler_.waiting()});
   if (!broken.empty()) breach(broken);
-  if (world_.print) outcome_.decisions += printed(state);
 }
 
 void Loop::put_in_force() {
   const proto::RevisionState& state = *hub_.state(kApp);
   std::vector<activator::Dismissal> dismissed;
   throttler_.set_grant({state.desired, state.granted, state.cannot_scale.has_value()}, dismissed);
-  if (!dismissed.empty()) breach("a waiter was put out although growth is possible");
+  outcome_.dismissed += dismissed.size();
+  for (const activator::Dismissal& one : dismissed) refuse(one.cookie);
 }
 
 // --- pods ---
@@ -280,8 +324,9 @@ void Loop::obey() {
 
 void Loop::start_pod() {
   const std::uint64_t number = next_pod_++;
+  count_pods();
   pods_.emplace(number, Pod{.stats = load::RequestStats{now()}});
-  after(draw(world_.start), [this, number] { pod_ready(number); });
+  after(world_.start.draw(random_), [this, number] { pod_ready(number); });
 }
 
 void Loop::drain(std::uint64_t number) {
@@ -307,6 +352,7 @@ void Loop::die(std::uint64_t number) {
   std::sort(cut.begin(), cut.end());
   std::vector<activator::Admission> admitted;
   (void)throttler_.remove_pod({std::to_string(number)}, admitted);
+  count_pods();
   pods_.erase(pod);
   for (const std::uint64_t index : cut) {
     Request& request = requests_[index];
@@ -324,6 +370,7 @@ void Loop::drop_if_drained(std::uint64_t number) {
   const auto pod = pods_.find(number);
   if (pod == pods_.end() || pod->second.phase != PodPhase::draining) return;
   if (!pod->second.running.empty()) return;
+  count_pods();
   pods_.erase(pod);
   after(Duration{0}, [this] { pods_changed(); });
 }
@@ -340,12 +387,15 @@ void Loop::pods_changed() {
   revision_->update(facts(), {.spec = world_.scaling});
 }
 
-void Loop::check_waiting() {
-  if (throttler_.waiting() == 0 || !pods_.empty()) {
-    stranded_since_ = now();
-  } else if (now() - stranded_since_ > kStrandedMax) {
-    breach("a request waits and nothing wakes");
-  }
+// Before their number changes.
+void Loop::count_pods() {
+  outcome_.pod_seconds += to_seconds(now() - counted_) * static_cast<double>(pods_.size());
+  counted_ = now();
+}
+
+void Loop::watch_waiting() {
+  if (throttler_.waiting() == 0 || !pods_.empty()) stranded_since_ = now();
+  outcome_.stranded = std::max(outcome_.stranded, now() - stranded_since_);
 }
 
 void Loop::breach(const std::string& what) {
@@ -371,8 +421,8 @@ double Loop::chance() {
   return static_cast<double>(random_() >> 11) * 0x1p-53;
 }
 
-Duration Loop::draw(const Range& range) {
-  return range.from + from_seconds(chance() * to_seconds(range.to - range.from));
+std::int32_t at_rest(const autoscaler::ScalingSpec& scaling) {
+  return std::max(scaling.bounds.min, scaling.zero.enabled ? 0 : 1);
 }
 
 }  // namespace sluice::simulation

@@ -13,10 +13,10 @@
 #include "common/api/event_ring.h"
 #include "common/load/request_stats.h"
 #include "common/log/log.h"
+#include "common/loop/manual_loop.h"
 #include "common/time/time_point.h"
-#include "tests/simulation/properties.h"
-#include "tests/support/manual_loop.h"
 
+#include "programs/sluice/simulation/world.h"
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,48 +28,6 @@
 
 namespace sluice::simulation {
 
-/// A range that a value is drawn from, evenly.
-struct Range {
-  Duration from{0};
-  Duration to{0};
-};
-
-/// The world around the cores. Everything random comes from `seed`.
-struct World {
-  std::uint64_t seed = 1;
-  autoscaler::ScalingSpec scaling;
-  std::int32_t container_concurrency = 10;
-  std::int32_t queue_depth = 1000;
-  Range start{std::chrono::milliseconds{50}, std::chrono::seconds{3}};
-  Range service{std::chrono::milliseconds{5}, std::chrono::seconds{2}};
-  Range stat_delay{Duration{0}, std::chrono::milliseconds{900}};
-  double stat_loss = 0;         ///< share of per-second stats and scrapes that never arrive
-  double kills_per_second = 0;  ///< chance that a ready pod exits in a given second
-  double failed_starts = 0;     ///< share of starts that end in death
-  Range life{};                 ///< of a ready pod until it exits by itself; zero: without a limit
-  /// Pods crash no more from here on; what still waits is served.
-  Duration healed{std::chrono::hours{24 * 365}};
-  Duration length{std::chrono::minutes{10}};  ///< of the load; what follows is quiet
-  Duration quiet{std::chrono::seconds{150}};  ///< after the last request, for the way to zero
-  std::function<double(Duration)> rate = {};  ///< arrivals per second at a time since the start
-  bool print = false;                         ///< keep every decision in Outcome::decisions
-};
-
-/// The result of the run. Every request ends in exactly one of answered, refused and cut.
-struct Outcome {
-  std::uint64_t sent = 0;
-  std::uint64_t answered = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t cut = 0;  ///< ran on a pod that exited
-  std::uint64_t wakes = 0;
-  std::uint64_t sleeps = 0;
-  std::int32_t pods_max = 0;
-  std::int32_t pods_at_end = 0;
-  std::uint64_t deaths = 0;  ///< of pods, starting or ready
-  std::string breach;        ///< the first invariant that was broken, with its time; empty: none
-  std::string decisions;     ///< all of them, printed, if the world wants it
-};
-
 /// One revision on virtual time, request by request: a front door (throttler and reporter), pods
 /// with start and service times, links that delay and drop stats, and between them the engine's own
 /// Revision and ScaleLoop. Invariants are checked at each event that could break them.
@@ -78,11 +36,18 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   explicit Loop(World world);
   ~Loop() override;
 
+  /// The time at which the world begins.
+  [[nodiscard]] TimePoint start() const { return start_; }
+
+  /// Runs it to its end; once.
   [[nodiscard]] Outcome run();
 
  private:
+  // A slot, which another request takes when this one has ended.
   struct Request {
-    activator::PodRef pod;
+    TimePoint since{};  // it came
+    std::optional<Duration> service{};
+    activator::PodRef pod{};
     std::uint64_t pod_number = 0;
     bool running = false;
   };
@@ -118,7 +83,10 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
     time_.after(wait, action);
   }
 
-  void arrive(bool redrawn);
+  void plan_arrival();
+  void arrive();
+  void enter(const NextArrival& arrival);
+  void refuse(std::uint64_t request);
   void finish(std::uint64_t request);
   void run_on(std::uint64_t request, activator::PodRef pod);
   void admit(const std::vector<activator::Admission>& admitted);
@@ -135,14 +103,17 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   void die(std::uint64_t number);
   void drop_if_drained(std::uint64_t number);
   void pods_changed();
-  void check_waiting();
+  void count_pods();
+  void watch_waiting();
   void breach(const std::string& what);
   [[nodiscard]] model::Revision facts() const;
   [[nodiscard]] std::int32_t count(PodPhase phase) const;
   [[nodiscard]] std::int32_t wanted_pods() const;
   [[nodiscard]] std::uint64_t open_requests() const;
   [[nodiscard]] double chance();
-  [[nodiscard]] Duration draw(const Range& range);
+  [[nodiscard]] bool loaded() const;
+  [[nodiscard]] TimePoint end() const;
+  [[nodiscard]] bool rests() const;
 
   [[nodiscard]] TimePoint now() const { return time_.now(); }
 
@@ -154,14 +125,19 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   activator::RequestReporter reporter_;
   activator::RequestReporter::Handle handle_;
   std::vector<Request> requests_;
+  std::vector<std::uint64_t> free_;  // slots of requests
+  NextArrival next_;
+  std::optional<TimePoint> load_ended_;  // by the traffic itself
   std::map<std::uint64_t, Pod> pods_;
   std::uint64_t next_pod_ = 1;
-  Properties properties_;
   TimePoint last_open_ = start_;       // when load or a request was last seen
   TimePoint stranded_since_ = start_;  // since when a request waits and no pod exists
   std::optional<autoscaler::ScaleOrder> order_;
   std::int32_t want_ = 0;
   std::optional<TimePoint> checked_;  // the decision that was
+  bool panics_ = false;
+  bool cold_ = false;           // the cold start that was counted last is not over
+  TimePoint counted_ = start_;  // until when pod_seconds is
   Outcome outcome_;
 
   // The engine.

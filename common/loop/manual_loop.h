@@ -56,9 +56,9 @@ class ManualLoop final : public Loop {
   void post(std::function<void()> action) override;
   [[nodiscard]] std::unique_ptr<Timer> timer() override;
 
-  /// The clock moves. What waits for a time that has passed by then runs at once; all else
+  /// A step of the clock. What waits for a time that has passed by then runs at once; all else
   /// continues waiting for as long as it would have.
-  void jump(Duration by);
+  void step(Duration by);
 
  private:
   class At;

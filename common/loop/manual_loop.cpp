@@ -1,4 +1,4 @@
-#include "tests/support/manual_loop.h"
+#include "common/loop/manual_loop.h"
 
 #include "common/base/lifetime.h"
 
@@ -91,7 +91,7 @@ std::unique_ptr<Timer> ManualLoop::timer() {
 }
 
 // What runs may make and end timers, and set those that have run again.
-void ManualLoop::jump(Duration by) {
+void ManualLoop::step(Duration by) {
   offset_ += by;
   const std::vector<At*> waiting = timers_;
   for (At* const timer : waiting) {

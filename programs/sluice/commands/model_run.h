@@ -1,0 +1,71 @@
+#pragma once
+
+#include "common/base/result.h"
+#include "common/time/time_point.h"
+
+#include "load/core/segment.h"
+#include "programs/sluice/commands/scaling_change.h"
+#include "programs/sluice/commands/verb.h"
+#include "programs/sluice/simulation/world.h"
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::commands {
+
+/// What `sluice simulate --shape` and `--traffic` are asked, as it was typed.
+struct ModelAsked {
+  std::string shape;         ///< one of these two is given
+  std::string traffic;       ///< `FILE[:FORMAT]`
+  std::string service;       ///< of a trace of several; empty: all of it
+  std::string service_time;  ///< empty: that of the trace, and where it has none 100 ms
+  std::string start = "1s";
+  std::int32_t concurrency = 0;  ///< of a replica; 0: no limit
+  std::int32_t queue_depth = 0;
+  std::uint64_t seed = 1;
+};
+
+/// One decision of a simulated service.
+struct ModelRow {
+  Duration at{0};  ///< since the start
+  std::int32_t ready = 0;
+  std::int32_t waiting = 0;  ///< requests, for a replica
+  double stable = 0;
+  double panic = 0;
+  std::int32_t want = 0;
+  std::string mode = {};
+  std::string bound_by = {};
+};
+
+/// A service on the real door and scaler whose replicas are a model, in virtual time. Equal input
+/// and seed give equal runs.
+class Model {
+ public:
+  using Watcher = std::function<void(const ModelRow&)>;
+
+  [[nodiscard]] static Result<Model, Failure> make(const ModelAsked& asked);
+
+  /// Runs the service with the settings of a file of `sluice up` that says no more than `edits`
+  /// does. `watcher` sees each decision; empty: it is not called.
+  [[nodiscard]] Result<simulation::Outcome, Failure> play(const ScalingEdits& edits,
+                                                          const Watcher& watcher);
+
+  /// Sentences on what of the trace was not played.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  Model(ModelAsked asked, simulation::Times start, simulation::Times service)
+      : asked_{std::move(asked)}, start_{start}, service_{service} {}
+
+  [[nodiscard]] Result<simulation::World, Failure> world(const ScalingEdits& edits) const;
+
+  ModelAsked asked_;
+  simulation::Times start_;
+  simulation::Times service_;
+  std::vector<loadgen::Segment> segments_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace sluice::commands

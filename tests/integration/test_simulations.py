@@ -1,0 +1,95 @@
+"""A service under a load in virtual time: `sluice simulate --shape` and `--traffic`."""
+
+import csv
+import io
+import json
+
+from engine import EngineCase
+
+LOAD = ('--shape', 'step 5:1m, 40:2m, pause 4m', '--concurrency', '4', '--service-time', 'lognormal:100ms,0.5')
+STEP = (*LOAD, '--start', '800ms')
+
+
+class Simulations(EngineCase):
+    def simulate(self, *flags, code=0):
+        done = self.home.run('simulate', *flags)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return done
+
+    def figures(self, *flags):
+        return json.loads(self.simulate(*flags, '-o', 'json').stdout)['figures']
+
+    def test_a_shape_gives_a_timeline_and_figures(self):
+        done = self.simulate(*STEP)
+        self.assertRegex(done.stdout, r'^ +at +ready +waiting +want\n')
+        self.assertRegex(done.stdout, r'\n +\d+\.\d s +\d+ +\d+ +\d+ panic\n')
+        self.assertRegex(done.stdout, r'\nrequests +[0-9,]+ answered, 0 refused in \d+\.\d s\n'
+                                      r'wait +p50 \d+\.\d ms, p99 \d+\.\d ms\n'
+                                      r'replicas +\d+\.\d replica-seconds, \d+ replicas at most\n'
+                                      r'cold starts +1\npanics +[1-9]\d*\n$')
+        self.assertEqual(done.stderr, '')
+
+    def test_one_seed_gives_the_same_bytes_and_another_does_not(self):
+        for form in ('text', 'json', 'csv'):
+            first = self.simulate(*STEP, '-o', form).stdout
+            self.assertEqual(first, self.simulate(*STEP, '-o', form).stdout)
+            self.assertNotEqual(first, self.simulate(*STEP, '-o', form, '--seed', '2').stdout)
+
+    def test_every_decision_is_in_csv_and_json(self):
+        rows = json.loads(self.simulate(*STEP, '-o', 'json').stdout)['rows']
+        lines = list(csv.DictReader(io.StringIO(self.simulate(*STEP, '-o', 'csv').stdout)))
+        self.assertEqual([row['want'] for row in rows], [int(line['want']) for line in lines])
+        self.assertGreater(len(rows), 100)
+        self.assertEqual(rows[-1]['want'], 0)
+
+    def test_settings_are_those_of_the_run(self):
+        free = self.figures(*STEP)
+        self.assertEqual(free['requests'], free['answered'])
+        self.assertGreater(free['most_replicas'], 1)
+        self.assertEqual(self.figures(*STEP, '--set', 'max-scale=1')['most_replicas'], 1)
+        awake = json.loads(self.simulate(*STEP, '--set', 'min-scale=2', '-o', 'json').stdout)
+        self.assertEqual({row['want'] for row in awake['rows']} & {0, 1}, set())
+        slow = self.figures(*LOAD, '--start', '10s')
+        self.assertGreaterEqual(slow['wait_ms']['max'], 10_000)
+        self.assertGreater(self.figures(*STEP, '--set', 'max-scale=1', '--queue-depth', '5')['refused'], 0)
+
+    def test_a_sweep_is_a_run_for_each_combination(self):
+        flags = (*STEP, '--sweep', 'target=1,4', '--sweep', 'window=30s,60s')
+        runs = json.loads(self.simulate(*flags, '-o', 'json').stdout)['runs']
+        self.assertEqual([run['settings'] for run in runs], [
+            {'target': target, 'window': window} for target in '14' for window in ('30s', '60s')])
+        alone = self.figures(*STEP, '--set', 'target=4', '--set', 'window=30s')
+        self.assertEqual(runs[2]['replica_seconds'], alone['replica_seconds'])
+        self.assertIn(True, [run['unbeaten'] for run in runs])
+        self.assertLess(runs[2]['replica_seconds'], runs[0]['replica_seconds'])
+
+    def test_a_goal_names_the_cheapest_run_that_reaches_it(self):
+        flags = (*STEP, '--sweep', 'target=1,2,4')
+        done = self.simulate(*flags, '--goal', 'wait.max < 1h')
+        self.assertIn('\ncheapest with wait.max < 1h: target=4\n', done.stdout)
+        done = self.simulate(*flags, '--goal', 'cold_starts == 0', code=4)
+        self.assertIn('\nno run has cold_starts == 0\n', done.stdout)
+
+    def test_a_trace_is_played_with_the_times_it_has(self):
+        trace = self.write('trace.csv', 'at_s,service,duration_ms\n' + ''.join(
+            f'{second}.000,{"ab"[second % 2]},500\n' for second in range(1, 41)))
+        figures = self.figures('--traffic', str(trace), '--concurrency', '1', '--start', '1s')
+        self.assertEqual((figures['answered'], figures['cold_starts']), (40, 1))
+        self.assertEqual(figures['wait_ms']['max'], 1000)
+        self.assertEqual(self.figures('--traffic', f'{trace}:csv', '--service', 'a')['requests'], 20)
+
+    def test_what_is_wrong_is_named(self):
+        for flags, code, text in (
+                ((), 2, 'give one of RECORDING, --shape and --traffic'),
+                (('x.jsonl', '--shape', '5:1m'), 2, 'give one of RECORDING, --shape and --traffic'),
+                (('x.jsonl', '--seed', '2'), 2, '--seed needs --shape or --traffic'),
+                (('--shape', '5'), 2, '--shape'),
+                (('--shape', '5:1m', '--goal', 'refused == 0'), 2, '--goal needs --sweep'),
+                (('--shape', '5:1m', '--sweep', 'target'), 2, '--sweep: target is not KEY=VALUE'),
+                (('--shape', '5:1m', '--sweep', 'targt=1'), 2, 'target'),
+                (('--shape', '5:1m', '--sweep', 'target=1', '--goal', 'p99 < 1s'), 2, "unknown figure 'p99'"),
+                (('--shape', '5:1m', '--start', 'soon'), 2, '--start: soon is no rule for times'),
+                (('--shape', '5:1m', '--set', 'windw=30s'), 2, 'window'),
+                (('--shape', '5:1m', '--set', 'window=1s'), 78, 'window'),
+                (('--traffic', 'none.csv'), 78, 'none.csv')):
+            self.assertIn(text, self.simulate(*flags, code=code).stderr)
