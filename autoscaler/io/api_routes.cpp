@@ -353,10 +353,9 @@ ApiAnswer events_answer(const Asked& asked) {
   api::ApiStream stream{.text_of = [proof = asked.request.proof](const Event& event) {
     return sse_text(event, proof);
   }};
-  const std::string types = asked.target.text("types");
-  for (const std::string_view type : http::parts_of(types, ',')) {
-    stream.filter.types.emplace_back(type);
-  }
+  auto types = event_types(asked.target.text("types"));
+  if (!types) return whole(problem_answer(types.error()));
+  stream.filter.types = std::move(*types);
   stream.filter.service = asked.target.text("service");
   stream.filter.space = asked.target.text("namespace");
   stream.after = asked.services.events().last_id();

@@ -8,6 +8,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -22,8 +24,8 @@ using ChangeRule = std::function<std::optional<http::ApiProblem>(const api::ApiR
 class ApiRoutes final : public api::ApiSource {
  public:
   /// All outlive this. `machine` is null where specs and replicas are not ours: its paths are none
-  /// then. `change` judges wake, sleep and scale. `views` answers what pages draw; null: nothing
-  /// does.
+  /// then. `change` judges wake, sleep, scale, move and drain. `views` answers what pages draw;
+  /// null: nothing does.
   ApiRoutes(const Clock& clock, ServicesApi& services, MachineApi* machine, ChangeRule change,
             ViewApi* views = nullptr);
 
@@ -38,6 +40,9 @@ class ApiRoutes final : public api::ApiSource {
   ChangeRule change_;
   ViewApi* views_;
 };
+
+/// The types of events in a list with commas; none: all. A problem names one that does not exist.
+[[nodiscard]] Result<std::vector<std::string>, http::ApiProblem> event_types(std::string_view list);
 
 /// The data of an event as a stream of that proof carries it; nothing when it carries none of it.
 [[nodiscard]] std::optional<std::string> event_data(const api::Event& event, api::Proof proof);

@@ -11,12 +11,41 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 
 namespace sluice::autoscaler {
 
 using api::Event;
 using api::Proof;
 using nlohmann::json;
+
+namespace {
+
+// By name: a type of event that is new is for the engine's user alone until it stands here.
+constexpr std::array<std::string_view, 8> kForAll{"engine",     "service", "replica", "decision",
+                                                  "cold_start", "place",   "move",    "memory"};
+constexpr std::array<std::string_view, 3> kForOwnUser{"warning", "error", "log"};
+
+bool is_among(std::span<const std::string_view> types, std::string_view type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>, http::ApiProblem> event_types(std::string_view list) {
+  std::vector<std::string> types;
+  for (const std::string_view type : http::parts_of(list, ',')) {
+    if (!is_among(kForAll, type) && !is_among(kForOwnUser, type)) {
+      std::string fix = "give some of";
+      for (const std::string_view each : kForAll) fix.append(" ").append(each);
+      for (const std::string_view each : kForOwnUser) fix.append(" ").append(each);
+      return http::bad_parameter("types", type, std::move(fix));
+    }
+    types.emplace_back(type);
+  }
+  return types;
+}
 
 bool hide_failures(json& body) {
   if (!body.is_object()) return false;
@@ -34,11 +63,7 @@ bool hide_failures(json& body) {
 
 std::optional<std::string> event_data(const Event& event, Proof proof) {
   if (proof != Proof::none) return event.data();
-  // By name: a kind of event that is new is for the engine's user alone until it stands here.
-  constexpr std::array<std::string_view, 8> kForAll{"engine",     "service", "replica", "decision",
-                                                    "cold_start", "place",   "move",    "memory"};
-  if (std::find(kForAll.begin(), kForAll.end(), event.key.type) == kForAll.end())
-    return std::nullopt;
+  if (!is_among(kForAll, event.key.type)) return std::nullopt;
   json body = reading::parsed(event.data());
   if (!body.is_object()) return std::nullopt;
   return hide_failures(body) ? json_line(body) : event.data();

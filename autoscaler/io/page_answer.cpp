@@ -28,6 +28,11 @@ bool has_tag(std::string_view if_none_match, std::string_view etag) {
   return false;
 }
 
+// Of the file in gzip: a strong tag is of these bytes alone (RFC 9110, 8.8.3.3).
+std::string packed_tag(std::string_view etag) {
+  return std::string{etag.substr(0, etag.size() - 1)} + "-gzip\"";
+}
+
 // A coding that is refused has the quality 0.
 bool accepts_gzip(std::string_view accept_encoding) {
   for (const std::string_view each : http::parts_of(accept_encoding, ',')) {
@@ -53,14 +58,13 @@ std::optional<api::ApiAnswer> page_answer(const api::ApiRequest& request,
   api::ApiAnswer answer;
   answer.content_type = file->content_type;
   // It is asked for each time, and sent when it has changed.
-  answer.fields = {{"Cache-Control", "no-cache"},
-                   {"ETag", std::string{file->etag}},
-                   {"Vary", "Accept-Encoding"}};
-  if (has_tag(request.if_none_match, file->etag)) {
+  const bool packed = accepts_gzip(request.accept_encoding);
+  const std::string etag = packed ? packed_tag(file->etag) : std::string{file->etag};
+  answer.fields = {{"Cache-Control", "no-cache"}, {"ETag", etag}, {"Vary", "Accept-Encoding"}};
+  if (has_tag(request.if_none_match, etag)) {
     answer.status = kNotModified;
     return answer;
   }
-  const bool packed = accepts_gzip(request.accept_encoding);
   if (packed) answer.fields.emplace_back("Content-Encoding", "gzip");
   answer.body = packed ? file->gzip : file->bytes;
   return answer;

@@ -242,6 +242,7 @@ void read_start(const json& object, ScalerStart& start, std::string& wrong) {
   const Reading read{object, wrong};
   read("at_ns", start.at);
   read("replicas", start.replicas);
+  if (start.replicas < 0) complain(wrong, "replicas is below 0");
   read_scaling(reading::member(object, "scaling"), start.scaling, wrong);
   read_given(reading::member(object, "given"), start.given, wrong);
   read_state(reading::member(object, "handed"), start.state, wrong);
@@ -263,6 +264,7 @@ RecordedInput read_eval(const json& line, std::string& wrong) {
   read("at_ns", input.decided.time);
   read("trigger", input.inputs.trigger);
   read("ready", input.inputs.ready);
+  if (input.inputs.ready < 0) complain(wrong, "ready is below 0");
   if (reading::text(line, "proxy_for_ns") == "always") {
     input.inputs.proxy_for = Duration::max();
   } else {
@@ -323,6 +325,9 @@ std::optional<RecordedInput> read_small(std::string_view type, const json& line,
     BoundsInput input;
     read("min", input.min);
     read("max", input.max);
+    const std::int32_t min = input.min.value_or(0);
+    const std::int32_t max = input.max.value_or(0);
+    if (min < 0 || max < 0 || (max > 0 && min > max)) complain(wrong, "min and max are no bounds");
     return input;
   }
   if (type == "wake") {

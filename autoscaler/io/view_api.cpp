@@ -151,10 +151,12 @@ json ViewApi::overview() const {
 ApiAnswer ViewApi::rows(const Asked& asked) const {
   RowQuery query{.state = asked.target.text("state"), .text = asked.target.text("q")};
   if (asked.target.query.contains("sort")) query.sort = asked.target.text("sort");
-  if (!query.is_known()) {
-    return bad("state or sort", query.state + " " + query.sort,
-               "state: asleep, starting, awake, draining, failing or trouble; sort: name, trouble, "
-               "rps, p99, queued or ready");
+  if (!query.knows_state()) {
+    return bad("state", query.state,
+               "give asleep, starting, awake, draining, failing or trouble, or leave it out");
+  }
+  if (!query.knows_sort()) {
+    return bad("sort", query.sort, "give name, trouble, rps, p99, queued or ready");
   }
   // The bounds of the page do not depend on how many match.
   const auto bounds = http::page_of(asked.target, parts_.view.rows().size());
@@ -258,6 +260,9 @@ ApiAnswer ViewApi::live(const Asked& asked) {
   const Revision* revision = nullptr;
   const ServiceName name{target.text("ns"), target.text("name")};
   if (view == "service") {
+    for (const char* const key : {"ns", "name"}) {
+      if (target.text(key).empty()) return bad(key, {}, "view=service needs ns and name");
+    }
     revision = parts_.api.find(name);
     if (revision == nullptr) return whole_answer(problem_answer(parts_.api.no_such_service(name)));
   }

@@ -89,7 +89,8 @@ http::response<http::string_body> whole_response(const sluice::http::ApiAnswer& 
   for (const auto& [name, value] : answer.fields) response.set(name, value);
   response.keep_alive(keep_alive);
   response.body() = answer.body;
-  response.prepare_payload();
+  // A length there is that of the 200 in its place (RFC 9110, 8.6).
+  if (response.result() != http::status::not_modified) response.prepare_payload();
   return response;
 }
 

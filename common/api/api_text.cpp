@@ -127,8 +127,9 @@ ApiAnswer method_not_allowed(std::string_view method, std::string allow, std::st
 }
 
 ApiProblem bad_parameter(std::string_view name, std::string_view value, std::string fix) {
-  return {400, "bad-parameter", "Bad parameter",
-          std::string{name} + " is not accepted: " + std::string{value}, std::move(fix)};
+  const std::string detail = value.empty() ? " is missing" : " is not accepted: ";
+  return {400, "bad-parameter", "Bad parameter", std::string{name} + detail + std::string{value},
+          std::move(fix)};
 }
 
 Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size) {

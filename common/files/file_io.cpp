@@ -45,9 +45,14 @@ Problem unreadable(const std::filesystem::path& path, const std::string& why) {
   return {path.string() + " cannot be read: " + why, "make it a readable regular file"};
 }
 
-Problem unwritable(const std::filesystem::path& path, const std::string& why) {
-  return {path.string() + " cannot be written: " + why,
-          "make the directory writable and free disk space"};
+std::string remedy(int error) {
+  if (error == EISDIR) return "give the name of a file";
+  if (error == ENOENT || error == ENOTDIR) return "make its directory first";
+  return "make the directory writable and free disk space";
+}
+
+Problem unwritable(const std::filesystem::path& path, int error) {
+  return {path.string() + " cannot be written: " + errno_text(error), remedy(error)};
 }
 
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
@@ -93,15 +98,30 @@ std::optional<Problem> replace_file(const std::filesystem::path& path, std::stri
   const std::filesystem::path temporary = temporary_beside(path);
   Descriptor file{
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode ? 0600 : 0666)};
-  if (!file.is_open()) return unwritable(path, errno_text(errno));
-  std::string failed;
-  if (mode && ::fchmod(file.number(), *mode) != 0) failed = errno_text(errno);
-  if (failed.empty() && !write_all(file.number(), content)) failed = errno_text(errno);
-  if (!file.close() && failed.empty()) failed = errno_text(errno);
-  if (failed.empty() && ::rename(temporary.c_str(), path.c_str()) != 0) failed = errno_text(errno);
-  if (failed.empty()) return std::nullopt;
+  if (!file.is_open()) return unwritable(path, errno);
+  int failed = 0;
+  if (mode && ::fchmod(file.number(), *mode) != 0) failed = errno;
+  if (failed == 0 && !write_all(file.number(), content)) failed = errno;
+  if (!file.close() && failed == 0) failed = errno;
+  if (failed == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) failed = errno;
+  if (failed == 0) return std::nullopt;
   ::unlink(temporary.c_str());
   return unwritable(path, failed);
+}
+
+std::optional<Problem> write_output(const std::filesystem::path& path, std::string_view content) {
+  struct stat status {};
+
+  if (::stat(path.c_str(), &status) != 0) return replace_file(path, content);
+  if (S_ISREG(status.st_mode)) {
+    std::error_code failed;
+    const std::filesystem::path target = std::filesystem::canonical(path, failed);
+    return replace_file(failed ? path : target, content);
+  }
+  Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  const bool written = file.is_open() && write_all(file.number(), content) && file.close();
+  if (!written) return unwritable(path, errno);
+  return std::nullopt;
 }
 
 std::optional<Problem> keep_file(const std::filesystem::path& path, std::string_view content,

@@ -27,6 +27,11 @@ inline constexpr std::size_t kFileBytesMax = 4U << 20U;
                                                   std::string_view content,
                                                   std::optional<mode_t> mode = std::nullopt);
 
+/// Writes to what a person named: a file is replaced at once, with a symbolic link the one it leads
+/// to; a pipe or a device stays what it is and gets the content.
+[[nodiscard]] std::optional<Problem> write_output(const std::filesystem::path& path,
+                                                  std::string_view content);
+
 /// As replace_file(), but what has that content already is left alone.
 [[nodiscard]] std::optional<Problem> keep_file(const std::filesystem::path& path,
                                                std::string_view content, mode_t mode);

@@ -111,6 +111,8 @@ std::string_view reason_of(int status) {
       return "Accepted";
     case 204:
       return "No Content";
+    case 308:
+      return "Permanent Redirect";
     case 400:
       return "Bad Request";
     case 403:
@@ -123,6 +125,8 @@ std::string_view reason_of(int status) {
       return "Request Timeout";
     case 413:
       return "Content Too Large";
+    case 421:
+      return "Misdirected Request";
     case 431:
       return "Request Header Fields Too Large";
     case 499:

@@ -25,7 +25,8 @@ std::string max_replicas_words(std::int32_t most) {
   return fmt::format("max-replicas {} reached", most);
 }
 
-constexpr const char* kMaxReplicasFix = "raise it in config.yaml, or let others sleep";
+constexpr const char* kMaxReplicasFix =
+    "raise it in config.yaml for the next start, or let others sleep";
 
 const char* fix_of(placement::Reason reason) {
   switch (reason) {

@@ -128,6 +128,11 @@ class PolicyReading {
   }
 
   std::optional<AlgorithmRef> read_algorithm(const YamlEntry& item) {
+    if (!item.value.IsMap()) {
+      reader_.fail(item.line, "an item of `algorithms` must be a mapping",
+                   "write it like {name: in-flight}");
+      return std::nullopt;
+    }
     AlgorithmRef algorithm;
     bool named = false;
     for (const YamlEntry& field :
@@ -146,7 +151,7 @@ class PolicyReading {
         if (read_word(field, kDirections, direction)) algorithm.direction = direction;
       }
     }
-    if (!named && item.value.IsMap())
+    if (!named)
       reader_.fail_missing(item.line, "name", "an algorithm has no `name`", "give it one");
     if (algorithm.name.empty()) return std::nullopt;
     return algorithm;

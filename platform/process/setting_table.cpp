@@ -155,12 +155,13 @@ constexpr std::array kSettings{
         .key = "write-timeout",
         .meaning = "after which a client that takes nothing of its response is dropped; 0s = never",
         .place = +[](S& s) -> Duration& { return s.limits.write_timeout; }},
-    Setting{
-        .section = "dashboard",
-        .key = "peers",
-        .meaning = "whose requests below /_sluice/ are answered; any: with the token of the start",
-        .place = +[](S& s) -> std::string& { return s.dashboard.peers; },
-        .words = {"loopback", "any"}},
+    Setting{.section = "dashboard",
+            .key = "peers",
+            .meaning =
+                "whose requests below /_sluice/ are answered; any: with the token of the start, by "
+                "a name in hosts",
+            .place = +[](S& s) -> std::string& { return s.dashboard.peers; },
+            .words = {"loopback", "any"}},
     Setting{.section = "dashboard",
             .key = "hosts",
             .meaning = "names besides localhost that the engine answers to below /_sluice/",

@@ -225,7 +225,7 @@ class Refused(PlacesCase):
         self.wait_ready(engine, pay=2)
         why = ('max-replicas 3 leaves 1 replica to start, and a move of 2 replicas starts as many before they go')
         self.assertEqual(self.sluice('move', 'pay', '--to', 'slow', code=1),
-                         why + '; raise it in config.yaml, or let others sleep\n')
+                         why + '; raise it in config.yaml for the next start, or let others sleep\n')
         self.assertEqual(self.sluice('drain', 'fast', code=3),
                          f'drained: 0 services, 0 replicas, 0 requests cut\nstays: pay: {why}\n')
         self.assertEqual(self.moves(engine), [])

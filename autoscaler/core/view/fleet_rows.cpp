@@ -65,11 +65,13 @@ bool FleetRow::shows_as(const FleetRow& other) const {
   return std::equal(own.begin(), own.end(), others.begin(), is_same);
 }
 
-bool RowQuery::is_known() const {
-  const bool knows_state = state.empty() || state == kTrouble ||
-                           place_in(FleetTiles::kStates, state) < FleetTiles::kStates.size();
-  return knows_state &&
-         (sort == "name" || sort == kTrouble || place_in(kFigureSorts, sort) < kFigureSorts.size());
+bool RowQuery::knows_state() const {
+  return state.empty() || state == kTrouble ||
+         place_in(FleetTiles::kStates, state) < FleetTiles::kStates.size();
+}
+
+bool RowQuery::knows_sort() const {
+  return sort == "name" || sort == kTrouble || place_in(kFigureSorts, sort) < kFigureSorts.size();
 }
 
 bool RowQuery::takes(const FleetRow& row) const {

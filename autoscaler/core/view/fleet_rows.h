@@ -67,8 +67,8 @@ struct RowQuery {
   /// `name`, `trouble` (the worst first), or the greatest `rps`, `p99`, `queued` or `ready` first.
   std::string sort{"name"};
 
-  /// Whether the words of the query have a meaning.
-  [[nodiscard]] bool is_known() const;
+  [[nodiscard]] bool knows_state() const;
+  [[nodiscard]] bool knows_sort() const;
 
   [[nodiscard]] bool takes(const FleetRow& row) const;
 };

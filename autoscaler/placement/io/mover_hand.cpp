@@ -108,7 +108,8 @@ Result<Mover::Begun, Problem> Mover::move(std::span<const RevisionId> revisions,
   Starts starts{.left = starts_left()};
   for (const placement::PlannedMove& one : *planned) starts.needed += std::ssize(one.to_nodes);
   if (starts.needed > starts.left) {
-    return Problem{no_starts_words(starts), "raise it in config.yaml, or let others sleep"};
+    return Problem{no_starts_words(starts),
+                   "raise it in config.yaml for the next start, or let others sleep"};
   }
   Begun begun{.asleep = asleep.size() == revisions.size()};
   for (const RevisionId& each : asleep) parts_.placement.prefer(each, *place);

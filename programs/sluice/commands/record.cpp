@@ -70,6 +70,7 @@ int run_record(const Surroundings& with, const Arguments& args) {
       ->type_name("FILE")
       ->required();
   if (const auto code = ends_early(with, app, "record", args)) return *code;
+  if (output.empty()) return report(with, {kExitUsage, "-o: give the name of a file, or -"});
   const auto length = lasting.empty() ? length_of("--last", last) : length_of("--for", lasting);
   if (!length) return report(with, length.error());
   const auto found = find_service(with, name, Finds::running);

@@ -100,10 +100,10 @@ RecordingLines::Next RecordingLines::next(std::string& line) {
 }
 
 std::optional<Problem> write_recording(const std::filesystem::path& path, std::string_view text) {
-  if (path.extension() != ".gz") return files::replace_file(path, text);
+  if (path.extension() != ".gz") return files::write_output(path, text);
   const auto packed = compressed(text);
   if (!packed) return Problem{path.string() + " cannot be compressed", "give a name without .gz"};
-  return files::replace_file(path, *packed);
+  return files::write_output(path, *packed);
 }
 
 }  // namespace sluice::commands

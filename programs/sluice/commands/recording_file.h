@@ -55,7 +55,7 @@ class RecordingLines {
   bool truncated_ = false;
 };
 
-/// Writes `text` to `path`, compressed by gzip when the name ends in .gz.
+/// Writes `text` to `path` (files::write_output), compressed by gzip when the name ends in .gz.
 [[nodiscard]] std::optional<Problem> write_recording(const std::filesystem::path& path,
                                                      std::string_view text);
 

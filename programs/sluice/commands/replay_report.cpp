@@ -1,6 +1,7 @@
 #include "programs/sluice/commands/replay_report.h"
 
 #include "autoscaler/io/time_text.h"
+#include "common/base/clean_text.h"
 #include "common/base/version.h"
 #include "common/json/write.h"
 
@@ -74,6 +75,11 @@ std::string csv_line(const TimelineRow& row) {
                      row.decided.want, row.decided.mode, row.decided.bound_by);
 }
 
+std::string settings_text(const ScalingEdits& edits) {
+  if (!edits.has_spec()) return edits.text();
+  return edits.text().empty() ? "the other spec" : "the other spec and " + edits.text();
+}
+
 std::string limits_text(const ReplayRun& run) {
   return fmt::format(
       "{} of {} s were saturated{}\n", run.saturated_s(), run.observed_s(),
@@ -83,10 +89,7 @@ std::string limits_text(const ReplayRun& run) {
 }  // namespace
 
 ReplayReport::ReplayReport(std::ostream& out, ReplayFormat format, const ScalingEdits& edits)
-    : out_{out},
-      format_{format},
-      changes_{!edits.empty()},
-      settings_{edits.text().empty() ? "the other spec" : edits.text()} {
+    : out_{out}, format_{format}, changes_{!edits.empty()}, settings_{settings_text(edits)} {
   if (format_ == ReplayFormat::csv) {
     out_ << "time,ready,stable,panic,recorded_want,recorded_mode,recorded_bound_by,want,mode,"
             "bound_by\n";
@@ -135,7 +138,7 @@ void ReplayReport::finish_equal(const ReplayRun& run) {
   }
   out_ << fmt::format("decision {} differs, line {}, at {}; recorded by sluice {}, this is {}\n",
                       grouped(first->number), first->line, format_time(first->at),
-                      run.head().version, kVersion);
+                      clean_text(run.head().version), kVersion);
   for (const FieldDifference& field : first->fields) {
     out_ << fmt::format("  {}\n    recorded {}\n    here     {}\n", field.key,
                         value_text(field.recorded), value_text(field.decided));
@@ -145,8 +148,9 @@ void ReplayReport::finish_equal(const ReplayRun& run) {
 
 void ReplayReport::finish_changed(const ReplayRun& run) {
   const auto line = [this](const char* what, const TimelineTotals& totals) {
-    out_ << fmt::format("{:<10}{:>12.1f} replica-seconds, {} replicas at most\n", what,
-                        totals.replica_seconds, totals.most);
+    out_ << fmt::format("{:<10}{:>12.1f} replica-seconds, {} {} at most\n", what,
+                        totals.replica_seconds, totals.most,
+                        totals.most == 1 ? "replica" : "replicas");
   };
   out_ << "\n";
   line("recorded", run.recorded());

@@ -68,7 +68,9 @@ std::optional<std::string> ReplayRun::begin(const json& document) {
     if (!head_.start.given) {
       return "it does not say what its settings were resolved from: no others can be set";
     }
-    if (const auto problem = edits_.problem_with(*head_.start.given)) return problem->text();
+    if (const auto problem = edits_.problem_with(*head_.start.given)) {
+      return wrong_settings_.emplace(problem->text());
+    }
     change = [this](const autoscaler::ScalingSpec& scaling, const autoscaler::GivenScaling* given) {
       return given != nullptr ? edits_.apply(scaling, *given) : scaling;
     };
@@ -81,7 +83,8 @@ std::optional<std::string> ReplayRun::take(const std::string& line) {
   ++lines_;
   json document;
   if (reading::parse(line, {.bytes_max = autoscaler::kRecordingLineMax}, document)) {
-    return begun() ? "it is not JSON" : "this is not a recording of sluice record";
+    return begun() ? "it is not JSON"
+                   : "this is not a recording of sluice record, or its first line was cut";
   }
   if (!begun()) return begin(document);
   auto read = autoscaler::read_recorded(document);

@@ -68,6 +68,9 @@ class ReplayRun {
   /// Takes the next line of the text. The problem is why the recording cannot be replayed on.
   [[nodiscard]] std::optional<std::string> take(const std::string& line);
 
+  /// Why the other settings cannot be in force, when that is the problem of the first line.
+  [[nodiscard]] const std::optional<std::string>& wrong_settings() const { return wrong_settings_; }
+
   /// The first line was read.
   [[nodiscard]] bool begun() const { return replay_.has_value(); }
 
@@ -103,6 +106,7 @@ class ReplayRun {
   Watcher watcher_;
   std::optional<autoscaler::Replay> replay_;
   autoscaler::RecordingHead head_;
+  std::optional<std::string> wrong_settings_;
   std::uint64_t lines_ = 0;
   std::uint64_t decisions_ = 0;
   std::uint64_t differing_ = 0;

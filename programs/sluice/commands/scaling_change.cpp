@@ -100,10 +100,17 @@ Result<GivenScaling, Problem> ScalingEdits::edited(const GivenScaling& given) co
 
 std::optional<Problem> ScalingEdits::problem_with(const GivenScaling& given) const {
   const auto changed = edited(given);
-  if (!changed) return changed.error();
+  if (!changed) return refused(changed.error());
   const auto problems = autoscaler::check_annotations(changed->annotations, changed->config);
   if (problems.empty()) return std::nullopt;
-  return problems.front().problem;
+  return refused(problems.front().problem);
+}
+
+Problem ScalingEdits::refused(const Problem& problem) const {
+  const char* const flags = !has_spec()     ? "--set: "
+                            : text_.empty() ? "--spec: "
+                                            : "--spec, --set: ";
+  return {flags + problem.what, problem.fix};
 }
 
 autoscaler::ScalingSpec ScalingEdits::apply(const autoscaler::ScalingSpec& recorded,

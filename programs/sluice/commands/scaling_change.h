@@ -27,9 +27,13 @@ class ScalingEdits {
     return service_ ? std::optional{service_->container_concurrency} : std::nullopt;
   }
 
+  /// Whether a service was given in place of that which was recorded.
+  [[nodiscard]] bool has_spec() const { return service_.has_value(); }
+
   [[nodiscard]] bool empty() const { return annotations_.empty() && config_.empty() && !service_; }
 
-  /// Why they cannot be in force together with the rest of `given`.
+  /// Why they cannot be in force together with the rest of `given`; begins with the flags they are
+  /// from.
   [[nodiscard]] std::optional<Problem> problem_with(const autoscaler::GivenScaling& given) const;
 
   /// The spec in place of `recorded`, which was resolved from `given`. Bounds that were set live
@@ -49,6 +53,7 @@ class ScalingEdits {
     std::int64_t container_concurrency = 0;
   };
 
+  [[nodiscard]] Problem refused(const Problem& problem) const;
   [[nodiscard]] Result<autoscaler::GivenScaling, Problem> edited(
       const autoscaler::GivenScaling& given) const;
   [[nodiscard]] bool sets(const char* name) const;

@@ -98,6 +98,7 @@ std::optional<Failure> replay(const Asked& asked, RecordingLines& lines, ReplayR
                      place_of(asked, lines) + ": a recording has no line that is so long"};
     }
     const auto wrong = run.take(line);
+    if (run.wrong_settings()) return Failure{kExitUsage, *run.wrong_settings()};
     if (wrong && next == Next::cut && run.begun()) {
       notes.push_back("the recording ends in the middle of line " + std::to_string(lines.number()) +
                       "; what is before it was replayed");
@@ -108,8 +109,8 @@ std::optional<Failure> replay(const Asked& asked, RecordingLines& lines, ReplayR
   }
   if (!run.begun()) return Failure{kExitConfig, asked.recording + " is empty"};
   if (run.passed_over() > 0) {
-    notes.push_back(std::to_string(run.passed_over()) +
-                    " lines are of types that a newer sluice wrote; they were passed over");
+    notes.push_back("lines of types that a newer sluice wrote, which were passed over: " +
+                    std::to_string(run.passed_over()));
   }
   return std::nullopt;
 }

@@ -82,10 +82,13 @@ std::string banner_text(const BannerFacts& facts) {
   } else {
     text += "  next       sluice apply -f FILE\n";
   }
-  // What was begun when the engine opened cannot be ready yet.
-  text += fmt::format("ready in {} ms; {} {} {}\n", facts.ready_ms, facts.replicas,
-                      facts.replicas == 1 ? "replica" : "replicas",
-                      facts.replicas == 0 ? "running" : "starting");
+  // What was begun when the engine opened cannot be ready yet, and may begin a moment later.
+  std::int64_t least = 0;
+  for (const BannerService& service : facts.services) least += service.min;
+  const std::int64_t replicas = std::max(facts.replicas, least);
+  text +=
+      fmt::format("ready in {} ms; {} {} {}\n", facts.ready_ms, replicas,
+                  replicas == 1 ? "replica" : "replicas", replicas == 0 ? "running" : "starting");
   return text;
 }
 

@@ -191,6 +191,14 @@ TEST_F(ApiOnItsSocket, StreamsTheRequestedEvents) {
   EXPECT_FALSE(peer->has("id: 2\n"));
 }
 
+TEST_F(ApiOnItsSocket, RefusesATypeOfEventsThatDoesNotExist) {
+  serve();
+  const auto refused = ask("GET", "/api/v1/events?types=decision,decisions");
+  EXPECT_EQ(refused->status(), 400);
+  EXPECT_TRUE(refused->has("types is not accepted: decisions"));
+  EXPECT_TRUE(refused->has("give some of engine service replica decision "));
+}
+
 TEST_F(ApiOnItsSocket, ResumesAStreamAndReportsMissedEvents) {
   serve();
   for (int i = 1; i <= 6; ++i) publish("log", i);

@@ -27,6 +27,7 @@ TEST_F(ApiOnItsSocket, ServesThePageWithATagAndCompressedWhereThatIsAccepted) {
     const auto packed = ask("GET", "/", "", "Accept-Encoding: " + std::string{accepts} + "\r\n");
     EXPECT_TRUE(packed->has("Content-Encoding: gzip\r\n")) << accepts;
     EXPECT_EQ(packed->body(), page->gzip) << accepts;
+    EXPECT_TRUE(packed->has("ETag: " + tag.substr(0, tag.size() - 1) + "-gzip\"\r\n"));
   }
   for (const char* refuses : {"gzip;q=0", "gzip; q=0.000", "br", "x-gzip"}) {
     EXPECT_EQ(ask("GET", "/", "", "Accept-Encoding: " + std::string{refuses} + "\r\n")->body(),
@@ -43,8 +44,16 @@ TEST_F(ApiOnItsSocket, SendsThePageAgainOnlyWhenItHasChanged) {
     EXPECT_EQ(same->status(), 304) << has;
     EXPECT_EQ(same->body(), "") << has;
     EXPECT_TRUE(same->has("ETag: " + tag + "\r\n")) << has;
+    EXPECT_FALSE(same->has("Content-Length")) << has;
   }
   EXPECT_EQ(ask("GET", "/", "", "If-None-Match: \"x\"\r\n")->status(), 200);
+  const std::string packed = tag.substr(0, tag.size() - 1) + "-gzip\"";
+  const auto has = [&](const std::string& its_tag) {
+    return ask("GET", "/", "", "Accept-Encoding: gzip\r\nIf-None-Match: " + its_tag + "\r\n")
+        ->status();
+  };
+  EXPECT_EQ(has(packed), 304);
+  EXPECT_EQ(has(tag), 200);
 }
 
 TEST_F(ApiOnItsSocket, ServesNoOtherFileAndTakesNoChangeOfThePage) {

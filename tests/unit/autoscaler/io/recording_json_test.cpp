@@ -216,6 +216,7 @@ TEST(RecordingJson, AStateThatNoScalerSavedIsRefused) {
       {"/scaling/target", "many"},
       {"/scaling", nullptr},
       {"/replicas", "two"},
+      {"/replicas", -1},
       {"/at_ns", nullptr},
       {"/given/config/stable-window", "tomorrow"},
   };
@@ -224,6 +225,26 @@ TEST(RecordingJson, AStateThatNoScalerSavedIsRefused) {
     bad[json::json_pointer{place}] = value;
     const auto read = read_recording_head(bad);
     EXPECT_FALSE(read) << place;
+  }
+}
+
+TEST(RecordingJson, AnInputThatNoScalerGotIsRefused) {
+  const auto bounds = [](std::optional<std::int32_t> min, std::optional<std::int32_t> max) {
+    return read_recorded(recorded_json(BoundsInput{min, max}, kOf)).has_value();
+  };
+  EXPECT_TRUE(bounds(5, 0)) << "a max of 0 is none";
+  EXPECT_TRUE(bounds(5, 5));
+  EXPECT_FALSE(bounds(5, 2));
+  EXPECT_FALSE(bounds(-5, std::nullopt));
+  EXPECT_FALSE(bounds(std::nullopt, -1));
+
+  RecordedWorld world{1};
+  world.load(20, 4);
+  for (json line : lines_of(world.recording())) {
+    if (!line.contains("type") || line.at("type") != "eval") continue;
+    EXPECT_TRUE(read_recorded(line));
+    line["ready"] = -5;
+    EXPECT_FALSE(read_recorded(line));
   }
 }
 

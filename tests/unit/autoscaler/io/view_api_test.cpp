@@ -159,12 +159,19 @@ TEST_F(ViewTest, CountsServicesByStateAndListsThemInShort) {
 TEST_F(ViewTest, RefusesOtherParametersAndNames) {
   pods("pay", {"ready"});
   time_.run_for(1s);
-  for (const char* wrong : {"services?brief=1&state=up", "services?brief=1&sort=size",
-                            "services?brief=1&limit=0", "services/shop/pay/series?since=x",
-                            "services/shop/pay/series?step=0s", "services/shop/pay/series?step=2h",
-                            "services/shop/pay/cold-starts?since=x", "live?view=all", "live"}) {
+  for (const char* wrong :
+       {"services?brief=1&state=up", "services?brief=1&sort=size", "services?brief=1&limit=0",
+        "services/shop/pay/series?since=x", "services/shop/pay/series?step=0s",
+        "services/shop/pay/series?step=2h", "services/shop/pay/cold-starts?since=x",
+        "live?view=all", "live", "live?view=service", "live?view=service&ns=shop"}) {
     EXPECT_EQ(ask(std::string{"/api/v1/"} + wrong)->status, 400) << wrong;
   }
+  const auto says = [this](const char* target, const char* words) {
+    EXPECT_NE(ask(std::string{"/api/v1/"} + target)->body.find(words), std::string::npos) << target;
+  };
+  says("services?brief=1&state=up", "\"state is not accepted: up\"");
+  says("services?brief=1&sort=size", "\"sort is not accepted: size\"");
+  says("live?view=service&ns=shop", "\"name is missing\"");
   for (const char* missing : {"services/shop/none/series", "services/shop/none/cold-starts",
                               "memory", "live?view=service&ns=shop&name=none"}) {
     EXPECT_EQ(ask(std::string{"/api/v1/"} + missing)->status, 404) << missing;

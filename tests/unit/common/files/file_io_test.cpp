@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <iterator>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace sluice::files {
 namespace {
@@ -81,8 +83,33 @@ TEST(FileIo, AFailedReplacementNamesTheFileAndLeavesTheOld) {
 
   ASSERT_TRUE(nowhere.has_value());
   EXPECT_NE(nowhere->what.find("no/file cannot be written"), std::string::npos);
-  EXPECT_TRUE(taken.has_value());
+  EXPECT_EQ(nowhere->fix, "make its directory first");
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_EQ(taken->fix, "give the name of a file");
   EXPECT_EQ(entries(scratch.path()), 1);
+}
+
+TEST(FileIo, AnOutputIsWrittenToWhatIsThere) {
+  const ScratchDirectory scratch;
+  scratch.write("target", "old");
+  std::filesystem::create_symlink("target", scratch.path() / "link");
+  EXPECT_FALSE(write_output(scratch.path() / "link", "new"));
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.path() / "link"));
+  EXPECT_EQ(**read_file(scratch.path() / "target"), "new");
+
+  const std::filesystem::path pipe = scratch.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_FALSE(write_output(pipe, "piped"));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  char got[8] = {};
+  EXPECT_EQ(::read(reader, got, sizeof got), 5);
+  EXPECT_STREQ(got, "piped");
+  ::close(reader);
+
+  EXPECT_FALSE(write_output(scratch.path() / "fresh", "x"));
+  EXPECT_TRUE(write_output(scratch.path(), "x")) << "a directory";
 }
 
 // Goal: what a killed writer left goes, what a living one writes stays.

@@ -22,6 +22,10 @@ TEST(OwnResponse, NamesItsCauseAndRetryAfter) {
             "pending request queue full\n");
 }
 
+TEST(OwnResponse, NamesTheReasonOfARedirect) {
+  EXPECT_TRUE(written(plain_response(308, {})).starts_with("HTTP/1.1 308 Permanent Redirect\r\n"));
+}
+
 TEST(OwnResponse, HasTheReferencesTexts) {
   EXPECT_EQ(response_for(Error::queue_wait).body, "context deadline exceeded\n");
   EXPECT_EQ(response_for(Error::deadline_exceeded).body, "request timeout");

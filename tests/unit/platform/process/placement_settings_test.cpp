@@ -96,6 +96,9 @@ TEST(PlacementSettings, WrongPoliciesAreNamedWithTheirLine) {
             "c.yaml:6: policy `a`: unknown algorithm `in-fligt`; did you mean `in-flight`? there "
             "are cpu-utilization, dispersion, in-flight, request-rate, restart-cost, "
             "home-distance\n");
+  EXPECT_EQ(problem_of("{name: a, algorithms: [in-flight]}"),
+            "c.yaml:3: an item of `algorithms` must be a mapping; write it like "
+            "{name: in-flight}\n");
   EXPECT_EQ(problem_of("{name: a, mode: scoring, algorithms: [{name: in-flight, weight: 0}]}"),
             "c.yaml:3: policy `a` scores, and no algorithm has a weight above 0; give one a "
             "weight, or write `mode: order`\n");

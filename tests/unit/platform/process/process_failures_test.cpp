@@ -414,7 +414,7 @@ TEST_F(ProcessFailuresTest, AServiceThatRunsNamesWhyItHasNoFurtherReplica) {
   EXPECT_EQ(ask("app-00001", 5).replicas, 1);
   EXPECT_EQ(amiss(),
             "app-00001 short: max-replicas 1 reached; raise it in "
-            "config.yaml, or let others sleep");
+            "config.yaml for the next start, or let others sleep");
   EXPECT_EQ(ask("app-00001", 1).replicas, 1);
   EXPECT_EQ(amiss(), "");
 }

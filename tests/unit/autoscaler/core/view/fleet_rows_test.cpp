@@ -134,13 +134,13 @@ TEST(FleetRows, APageIsFilteredAndOrderedAsAsked) {
 
 TEST(FleetRows, AQueryWithOtherWordsIsNotKnown) {
   for (const char* state : {"", "asleep", "failing", "trouble"}) {
-    EXPECT_TRUE(RowQuery{.state = state}.is_known()) << state;
+    EXPECT_TRUE(RowQuery{.state = state}.knows_state()) << state;
   }
   for (const char* sort : {"name", "trouble", "rps", "p99", "queued", "ready"}) {
-    EXPECT_TRUE(RowQuery{.sort = sort}.is_known()) << sort;
+    EXPECT_TRUE(RowQuery{.sort = sort}.knows_sort()) << sort;
   }
-  EXPECT_FALSE(RowQuery{.state = "awak"}.is_known());
-  EXPECT_FALSE(RowQuery{.sort = "size"}.is_known());
+  EXPECT_FALSE(RowQuery{.state = "awak"}.knows_state());
+  EXPECT_FALSE(RowQuery{.sort = "size"}.knows_sort());
 }
 
 }  // namespace

@@ -177,11 +177,31 @@ TEST(Simulate, TheDocumentHasRowsAndTotals) {
 
 TEST(Simulate, ALineThatIsNoRecordingIsNamed) {
   ReplayRun run{{}, {}};
-  EXPECT_EQ(run.take("time,count"), "this is not a recording of sluice record");
+  EXPECT_EQ(run.take("time,count"),
+            "this is not a recording of sluice record, or its first line was cut");
   ReplayRun second{{}, {}};
   EXPECT_FALSE(second.take(minute_of_load().front()));
   EXPECT_EQ(second.take("{"), "it is not JSON");
   EXPECT_EQ(second.take("{}"), "it has no type");
+}
+
+TEST(Simulate, AValueThatCannotBeIsNoFaultOfTheRecording) {
+  ReplayRun run{*ScalingEdits::parse({"target=-5"}), {}};
+  EXPECT_TRUE(run.take(minute_of_load().front()));
+  ASSERT_TRUE(run.wrong_settings());
+  EXPECT_TRUE(run.wrong_settings()->starts_with("--set: ")) << *run.wrong_settings();
+  ReplayRun other{*ScalingEdits::parse({"target=5"}), {}};
+  EXPECT_TRUE(other.take("{}"));
+  EXPECT_FALSE(other.wrong_settings());
+}
+
+TEST(Simulate, TheHeadingNamesTheSpecAndWhatIsSet) {
+  auto edits = ScalingEdits::parse({"target=30"});
+  ASSERT_TRUE(edits);
+  edits->replace_service({}, 0);
+  std::ostringstream out;
+  const ReplayReport report{out, ReplayFormat::text, *edits};
+  EXPECT_TRUE(out.str().ends_with("with the other spec and target=30\n")) << out.str();
 }
 
 TEST(ScalingEdits, AMisspelledKeyIsSuggested) {

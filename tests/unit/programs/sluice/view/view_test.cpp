@@ -34,6 +34,9 @@ TEST(Banner, NamesTheAddressAndTheNextSteps) {
 TEST(Banner, CallsReplicasOfAnEngineThatJustOpenedStarting) {
   const std::string text = banner_text({.version = "1.0.0", .engine = "app", .replicas = 2});
   EXPECT_NE(text.find("; 2 replicas starting\n"), std::string::npos) << text;
+  const std::string soon = banner_text(
+      {.version = "1.0.0", .engine = "app", .services = {{.url = "http://a:1", .min = 1}}});
+  EXPECT_NE(soon.find("; 1 replica starting\n"), std::string::npos) << soon;
 }
 
 TEST(Banner, NamesTheCertificateThatAClientNeeds) {
