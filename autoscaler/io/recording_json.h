@@ -60,6 +60,8 @@ class RecordingText {
   RecordingText(std::vector<RecordedStretch> stretches, About of, std::string version,
                 TimePoint since);
   RecordingText(RecordingText&&) = default;
+  RecordingText(const RecordingText&) = delete;  // its reader points into its stretches
+  RecordingText& operator=(const RecordingText&) = delete;
   RecordingText& operator=(RecordingText&&) = delete;
   ~RecordingText() = default;
 

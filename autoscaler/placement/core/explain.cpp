@@ -75,7 +75,7 @@ std::string age_words(const ServiceBook& book, const MovePlan& plan, const PlanL
 std::string homecoming_words(const Ledger& ledger, const ServiceBook& book,
                              const LikedQuestion& question, PlaceId to, TimePoint now,
                              std::optional<TimePoint>& at) {
-  const std::string has_room = ledger.place(to).name + " has room";
+  std::string has_room = ledger.place(to).name + " has room";
   const ServiceFacts* const facts = book.find(question.demand.service);
   if (facts == nullptr || facts->moving) return has_room;
   if (!facts->movable) return has_room + ", but the service may not be moved";

@@ -22,6 +22,8 @@ class RecordingLines {
   [[nodiscard]] static Result<RecordingLines, Problem> open(const std::filesystem::path& path);
 
   RecordingLines(RecordingLines&& other) noexcept;
+  RecordingLines(const RecordingLines&) = delete;
+  RecordingLines& operator=(const RecordingLines&) = delete;
   RecordingLines& operator=(RecordingLines&&) = delete;
   ~RecordingLines();
 

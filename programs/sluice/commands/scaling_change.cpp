@@ -27,7 +27,7 @@ std::string dashed(std::string_view name) {
 // The key of an annotation, by its whole name, its short one or its alias; empty when it is none.
 std::string annotation_of(const std::string& key) {
   const std::string name = key.starts_with(kPrefix) ? key.substr(kPrefix.size()) : key;
-  const std::string whole = std::string{kPrefix} + dashed(name);
+  std::string whole = std::string{kPrefix} + dashed(name);
   const auto all = autoscaler::annotation_keys();
   if (std::find(all.begin(), all.end(), whole) != all.end()) return whole;
   return key == autoscaler::kBurstHysteresis ? key : std::string{};

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -169,12 +170,12 @@ TEST(RecordingJson, NotesComeBackAsTheyWere) {
 TEST(RecordingJson, AFigureThatIsNoNumberIsReadAsOne) {
   ScalingSpec scaling;
   scaling.decider.target_value = std::nan("");
-  scaling.decider.panic_threshold = INFINITY;
+  scaling.decider.panic_threshold = std::numeric_limits<double>::infinity();
   const auto again = read_recorded(recorded_json(SpecInput{.at = at(1), .scaling = scaling}, kOf));
   ASSERT_TRUE(again);
   const DeciderSpec& read = std::get<SpecInput>(*again->input).scaling.decider;
   EXPECT_TRUE(std::isnan(read.target_value));
-  EXPECT_EQ(read.panic_threshold, INFINITY);
+  EXPECT_EQ(read.panic_threshold, std::numeric_limits<double>::infinity());
 }
 
 TEST(RecordingJson, AnotherFormatIsRefusedWithWords) {
