@@ -161,7 +161,9 @@ def rows_of_help(text):
         elif inside:
             if row:
                 yield tuple(row)
-            apart = line[HELP_COLUMN - 1:HELP_COLUMN] in (' ', '')
+            # A long name may have a blank of its bounds there.
+            name = line[:HELP_COLUMN]
+            apart = name[-1:] in (' ', '') and name.count('[') == name.count(']')
             row = [line[:HELP_COLUMN if apart else None].strip(), line[HELP_COLUMN:].strip() if apart else '']
     if row:
         yield tuple(row)
@@ -173,8 +175,8 @@ def plain_flag(name, meaning):
     if needed := re.search(r' Needs: (\S+)', name):
         name, meaning = name[:needed.start()], f'{meaning}; only with `{needed[1]}`'
     if bounds := re.search(r' INT:INT in \[(\d+) - (\d+)\]', name):
-        name, meaning = f'{name[:bounds.start()]} N', f'{meaning}; {bounds[1]} to {bounds[2]}'
-    if default := re.search(r'(?<= )(?:TEXT|INT|UINT|FLOAT)=(\S+)', name):
+        name, meaning = f'{name[:bounds.start()]} N{name[bounds.end():]}', f'{meaning}; {bounds[1]} to {bounds[2]}'
+    if default := re.search(r'(?<= )(?:TEXT|INT|UINT|FLOAT|N)=(\S+)', name):
         name, meaning = name.replace(f'={default[1]}', ''), f'{meaning} (`{default[1]}`)'
     name = re.sub(r' [A-Z]+:\{([^}]*)\}', lambda words: ' ' + words[1].replace(',', '|'), name)
     name = name if name.startswith('-') else name.split()[0]

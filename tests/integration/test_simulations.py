@@ -1,10 +1,14 @@
 """A service under a load in virtual time: `sluice simulate --shape` and `--traffic`."""
 
 import csv
+import gzip
 import io
 import json
+import pathlib
 
 from engine import EngineCase
+
+RECORDINGS = pathlib.Path(__file__).parents[1] / 'recordings'
 
 LOAD = ('--shape', 'step 5:1m, 40:2m, pause 4m', '--concurrency', '4', '--service-time', 'lognormal:100ms,0.5')
 STEP = (*LOAD, '--start', '800ms')
@@ -69,6 +73,15 @@ class Simulations(EngineCase):
         self.assertIn('\ncheapest with wait.max < 1h: target=4\n', done.stdout)
         done = self.simulate(*flags, '--goal', 'cold_starts == 0', code=4)
         self.assertIn('\nno run has cold_starts == 0\n', done.stdout)
+
+    def test_a_service_like_a_recorded_one_has_its_settings_and_times(self):
+        recording = RECORDINGS / 'step.jsonl.gz'
+        trace = self.write('step.jsonl', gzip.decompress(recording.read_bytes()).decode())
+        played = ('--traffic', str(trace), '--like', str(recording))
+        most = max(row['recorded']['want'] for row in json.loads(
+            self.simulate(str(recording), '-o', 'json').stdout)['rows'])
+        self.assertLessEqual(abs(self.figures(*played)['most_replicas'] - most), 1)
+        self.assertEqual(self.figures(*played, '--set', 'max-scale=1')['most_replicas'], 1)
 
     def test_a_trace_is_played_with_the_times_it_has(self):
         trace = self.write('trace.csv', 'at_s,service,duration_ms\n' + ''.join(

@@ -18,6 +18,7 @@ namespace {
 using simulation::NextArrival;
 
 constexpr const char* kServiceTime = "100ms";
+constexpr const char* kStart = "1s";
 // No trace lasts longer; what ends the load is the traffic itself.
 constexpr Duration kLongestLoad = std::chrono::hours{24 * 365 * 100};
 // A service that does not come to rest in a day of quiet never does.
@@ -27,14 +28,26 @@ Failure wrong_settings(const Problem& problem) {
   return {kExitConfig, problem.text()};
 }
 
-// What a service of `sluice up` is scaled by when its file says nothing.
-Result<autoscaler::GivenScaling, Failure> given_of(std::int64_t concurrency) {
+// A service of `sluice up` whose file says nothing.
+Result<RecordedService, Failure> plain_service() {
   const local::EngineSettings engine;
   auto config =
       autoscaler::parse_cluster_config({engine.autoscaler.begin(), engine.autoscaler.end()});
   if (!config) return wrong_settings(config.error());
-  return autoscaler::GivenScaling{.config = std::move(*config),
-                                  .container_concurrency = concurrency};
+  RecordedService made{.given = {.config = std::move(*config)}};
+  made.scaling = autoscaler::resolve(made.given.config, made.given.annotations,
+                                     made.given.container_concurrency, made.given.reachability);
+  return made;
+}
+
+// The rule that was typed, else the one that was recorded, else `fallback`.
+Result<simulation::Times, Failure> times_of(const std::string& typed, const char* flag,
+                                            const std::optional<simulation::Times>& recorded,
+                                            const char* fallback) {
+  if (typed.empty() && recorded) return *recorded;
+  const auto times = simulation::Times::parse(typed.empty() ? fallback : typed, flag);
+  if (!times) return Failure{kExitUsage, times.error().text()};
+  return *times;
 }
 
 ModelRow row_of(const autoscaler::ScaleState& state, const simulation::Circumstances& around,
@@ -52,12 +65,14 @@ ModelRow row_of(const autoscaler::ScaleState& state, const simulation::Circumsta
 }  // namespace
 
 Result<Model, Failure> Model::make(const ModelAsked& asked) {
-  const auto start = simulation::Times::parse(asked.start, "--start");
-  if (!start) return Failure{kExitUsage, start.error().text()};
-  const auto service = simulation::Times::parse(
-      asked.service_time.empty() ? kServiceTime : asked.service_time, "--service-time");
-  if (!service) return Failure{kExitUsage, service.error().text()};
-  Model model{asked, *start, *service};
+  auto like = asked.like.empty() ? plain_service() : read_recorded_service(asked.like);
+  if (!like) return like.error();
+  const auto start = times_of(asked.start, "--start", like->start, kStart);
+  if (!start) return start.error();
+  const auto service_time =
+      times_of(asked.service_time, "--service-time", like->service_time, kServiceTime);
+  if (!service_time) return service_time.error();
+  Model model{asked, std::move(*like), *start, *service_time};
   if (asked.shape.empty()) return model;
   auto segments = loadgen::parse_shape(asked.shape);
   if (!segments) return Failure{kExitUsage, segments.error().text()};
@@ -66,19 +81,17 @@ Result<Model, Failure> Model::make(const ModelAsked& asked) {
 }
 
 Result<simulation::World, Failure> Model::world(const ScalingEdits& edits) const {
-  const std::int64_t concurrency = edits.container_concurrency().value_or(asked_.concurrency);
-  const auto given = given_of(concurrency);
-  if (!given) return given.error();
-  if (const auto problem = edits.problem_with(*given)) return wrong_settings(*problem);
+  autoscaler::GivenScaling given = like_.given;
+  if (asked_.concurrency) given.container_concurrency = *asked_.concurrency;
+  if (const auto problem = edits.problem_with(given)) return wrong_settings(*problem);
   simulation::World world;
   world.seed = asked_.seed;
-  world.scaling = edits.apply(
-      autoscaler::resolve(given->config, given->annotations, concurrency, given->reachability),
-      *given);
-  world.container_concurrency = static_cast<std::int32_t>(concurrency);
+  world.scaling = edits.apply(like_.scaling, given);
+  world.container_concurrency = static_cast<std::int32_t>(
+      edits.container_concurrency().value_or(given.container_concurrency));
   world.queue_depth = asked_.queue_depth;
   world.start = start_;
-  world.service = service_;
+  world.service = service_time_;
   world.stat_delay = simulation::Times::fixed(Duration{0});
   world.length = kLongestLoad;
   world.quiet = kQuiet;

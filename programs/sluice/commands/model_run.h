@@ -4,11 +4,13 @@
 #include "common/time/time_point.h"
 
 #include "load/core/segment.h"
+#include "programs/sluice/commands/recorded_service.h"
 #include "programs/sluice/commands/scaling_change.h"
 #include "programs/sluice/commands/verb.h"
 #include "programs/sluice/simulation/world.h"
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +22,10 @@ struct ModelAsked {
   std::string shape;         ///< one of these two is given
   std::string traffic;       ///< `FILE[:FORMAT]`
   std::string service;       ///< of a trace of several; empty: all of it
-  std::string service_time;  ///< empty: that of the trace, and where it has none 100 ms
-  std::string start = "1s";
-  std::int32_t concurrency = 0;  ///< of a replica; 0: no limit
+  std::string service_time;  ///< empty: that of the trace, else of `like`, else 100 ms
+  std::string start;         ///< empty: that of `like`, else 1 s
+  std::string like;          ///< a recording of a service like it; empty: none
+  std::optional<std::int32_t> concurrency;  ///< of a replica; absent: that of `like`, else 0
   std::int32_t queue_depth = 0;
   std::uint64_t seed = 1;
 };
@@ -47,8 +50,9 @@ class Model {
 
   [[nodiscard]] static Result<Model, Failure> make(const ModelAsked& asked);
 
-  /// Runs the service with the settings of a file of `sluice up` that says no more than `edits`
-  /// does. `watcher` sees each decision; empty: it is not called.
+  /// Runs the service with the settings of the recording that it is like, else of a file of
+  /// `sluice up` that says nothing, and with `edits`. `watcher` sees each decision; empty: it is
+  /// not called.
   [[nodiscard]] Result<simulation::Outcome, Failure> play(const ScalingEdits& edits,
                                                           const Watcher& watcher);
 
@@ -56,14 +60,19 @@ class Model {
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  Model(ModelAsked asked, simulation::Times start, simulation::Times service)
-      : asked_{std::move(asked)}, start_{start}, service_{service} {}
+  Model(ModelAsked asked, RecordedService like, simulation::Times start,
+        simulation::Times service_time)
+      : asked_{std::move(asked)},
+        like_{std::move(like)},
+        start_{std::move(start)},
+        service_time_{std::move(service_time)} {}
 
   [[nodiscard]] Result<simulation::World, Failure> world(const ScalingEdits& edits) const;
 
   ModelAsked asked_;
+  RecordedService like_;
   simulation::Times start_;
-  simulation::Times service_;
+  simulation::Times service_time_;
   std::vector<loadgen::Segment> segments_;
   std::vector<std::string> notes_;
 };

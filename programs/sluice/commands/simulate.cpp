@@ -8,6 +8,7 @@
 #include "programs/sluice/commands/model_report.h"
 #include "programs/sluice/commands/model_run.h"
 #include "programs/sluice/commands/model_sweep.h"
+#include "programs/sluice/commands/recorded_service.h"
 #include "programs/sluice/commands/recording_file.h"
 #include "programs/sluice/commands/replay_report.h"
 #include "programs/sluice/commands/replay_run.h"
@@ -19,8 +20,6 @@
 
 namespace sluice::commands {
 namespace {
-
-using Next = RecordingLines::Next;
 
 struct Asked {
   std::string recording;
@@ -77,42 +76,17 @@ Result<ScalingEdits, Failure> edits_of(const Asked& asked) {
   return std::move(*edits);
 }
 
-std::string place_of(const Asked& asked, const RecordingLines& lines) {
-  return asked.recording + ", line " + std::to_string(lines.number());
-}
-
 // Replays all there is. Notes tell of what there is not.
 std::optional<Failure> replay(const Asked& asked, RecordingLines& lines, ReplayRun& run,
                               std::vector<std::string>& notes) {
-  std::string line;
-  while (true) {
-    const Next next = lines.next(line);
-    if (next == Next::end) break;
-    if (next == Next::damaged) {
-      return Failure{kExitConfig, asked.recording + " is damaged after line " +
-                                      std::to_string(lines.number()) +
-                                      ": it is no longer what gzip wrote"};
-    }
-    if (next == Next::too_long) {
-      return Failure{kExitConfig,
-                     place_of(asked, lines) + ": a recording has no line that is so long"};
-    }
-    const auto wrong = run.take(line);
-    if (run.wrong_settings()) return Failure{kExitUsage, *run.wrong_settings()};
-    if (wrong && next == Next::cut && run.begun()) {
-      notes.push_back("the recording ends in the middle of line " + std::to_string(lines.number()) +
-                      "; what is before it was replayed");
-      break;
-    }
-    if (wrong) return Failure{kExitConfig, place_of(asked, lines) + ": " + *wrong};
-    if (next == Next::cut) break;
-  }
-  if (!run.begun()) return Failure{kExitConfig, asked.recording + " is empty"};
-  if (run.passed_over() > 0) {
+  const auto failed = read_recording(
+      asked.recording, lines, [&run](const std::string& line) { return run.take(line); }, notes);
+  if (run.wrong_settings()) return Failure{kExitUsage, *run.wrong_settings()};
+  if (!failed && run.passed_over() > 0) {
     notes.push_back("lines of types that a newer sluice wrote, which were passed over: " +
                     std::to_string(run.passed_over()));
   }
-  return std::nullopt;
+  return failed;
 }
 
 int simulate_recording(const Surroundings& with, const Asked& asked, const ScalingEdits& edits) {
@@ -194,15 +168,17 @@ void add_model_flags(CLI::App& app, ModelAsked& model) {
       ->type_name("NAME");
   app.add_option("--service-time", model.service_time,
                  "how long a replica takes for a request: 100ms, exp:MEAN or "
-                 "lognormal:MEDIAN,SIGMA; without it that of the trace, else 100ms")
+                 "lognormal:MEDIAN,SIGMA; without it that of the trace or of --like, else 100ms")
       ->type_name("TIME");
-  app.add_option("--start", model.start, "how long a replica takes to start, likewise")
-      ->type_name("TIME")
-      ->capture_default_str();
+  app.add_option("--start", model.start,
+                 "how long a replica takes to start, likewise; else that of --like or 1s")
+      ->type_name("TIME");
+  app.add_option("--like", model.like,
+                 "a recording of a service with these times, settings and concurrency")
+      ->type_name("RECORDING");
   app.add_option("--concurrency", model.concurrency,
-                 "requests at once on a replica; 0: without a limit")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+                 "requests at once on a replica; 0, the default: without a limit")
+      ->check(CLI::Range(0, 1000));
   app.add_option("--queue-depth", model.queue_depth, "requests that may wait for a replica")
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
@@ -215,8 +191,8 @@ std::string conflict_in(const CLI::App& app, const Asked& asked) {
   const int inputs = (asked.recording.empty() ? 0 : 1) + (asked.model.shape.empty() ? 0 : 1) +
                      (asked.model.traffic.empty() ? 0 : 1);
   if (inputs != 1) return "give one of RECORDING, --shape and --traffic";
-  for (const char* const flag : {"--service", "--service-time", "--start", "--concurrency",
-                                 "--queue-depth", "--seed", "--sweep", "--goal"}) {
+  for (const char* const flag : {"--service", "--service-time", "--start", "--like",
+                                 "--concurrency", "--queue-depth", "--seed", "--sweep", "--goal"}) {
     if (!asked.recording.empty() && app.count(flag) > 0) {
       return std::string{flag} + " needs --shape or --traffic: a recording has its own";
     }

@@ -1,11 +1,14 @@
 #include "programs/sluice/simulation/times.h"
 
+#include "common/base/check.h"
+
 #include "load/core/portable_math.h"
 #include "load/core/quantity.h"
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace sluice::simulation {
 
@@ -54,6 +57,13 @@ Result<Times, Problem> Times::parse(std::string_view text, std::string_view flag
   return misread(flag, text);
 }
 
+Times Times::measured(loadgen::ServiceTimes shares) {
+  CHECK(!shares.empty());
+  Times times{Rule::measured, Duration{0}, Duration{0}};
+  times.shares_ = std::make_shared<const loadgen::ServiceTimes>(std::move(shares));
+  return times;
+}
+
 Duration Times::draw(std::mt19937_64& random) const {
   switch (rule_) {
     case Rule::even:
@@ -63,6 +73,8 @@ Duration Times::draw(std::mt19937_64& random) const {
       return limited(to_seconds(from_) * loadgen::exponential_of(random()));
     case Rule::lognormal:
       return limited(to_seconds(from_) * loadgen::portable_exp(sigma_ * normal(random)));
+    case Rule::measured:
+      return shares_->at(share(random));
   }
   return from_;
 }

@@ -3,7 +3,9 @@
 #include "common/base/result.h"
 #include "common/time/time_point.h"
 
+#include "load/core/service_times.h"
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string_view>
 
@@ -31,6 +33,9 @@ class Times {
     return times;
   }
 
+  /// As often as was measured.
+  static Times measured(loadgen::ServiceTimes shares);
+
   /// Reads `100ms` or `fixed:100ms`, `exp:100ms` (the mean) or `lognormal:100ms,0.5` (median and
   /// sigma). The problem names `flag` and a form that is right.
   [[nodiscard]] static Result<Times, Problem> parse(std::string_view text, std::string_view flag);
@@ -38,7 +43,7 @@ class Times {
   [[nodiscard]] Duration draw(std::mt19937_64& random) const;
 
  private:
-  enum class Rule : std::uint8_t { even, exponential, lognormal };
+  enum class Rule : std::uint8_t { even, exponential, lognormal, measured };
 
   Times(Rule rule, Duration from, Duration to) : rule_{rule}, from_{from}, to_{to} {}
 
@@ -46,6 +51,7 @@ class Times {
   Duration from_;  // even: the least; else the mean or the median
   Duration to_;    // even: the most
   double sigma_ = 0;
+  std::shared_ptr<const loadgen::ServiceTimes> shares_;  // measured: never null
 };
 
 }  // namespace sluice::simulation

@@ -45,18 +45,18 @@ struct World {
   Times start = Times::even(std::chrono::milliseconds{50}, std::chrono::seconds{3});
   Times service = Times::even(std::chrono::milliseconds{5}, std::chrono::seconds{2});
   Times stat_delay = Times::even(Duration{0}, std::chrono::milliseconds{900});
-  double stat_loss = 0;         ///< share of per-second stats and scrapes that never arrive
-  double kills_per_second = 0;  ///< chance that a ready pod exits in a given second
-  double failed_starts = 0;     ///< share of starts that end in death
-  std::optional<Times> life;    ///< of a ready pod until it exits by itself; absent: no limit
+  double stat_loss = 0;            ///< share of per-second stats and scrapes that never arrive
+  double kills_per_second = 0;     ///< chance that a ready pod exits in a given second
+  double failed_starts = 0;        ///< share of starts that end in death
+  std::optional<Times> life = {};  ///< of a ready pod until it exits by itself; absent: no limit
   /// Pods crash no more from here on; what still waits is served.
   Duration healed{std::chrono::hours{24 * 365}};
   Duration length{std::chrono::minutes{10}};  ///< of the load, at most; what follows is quiet
   Duration quiet{std::chrono::seconds{150}};  ///< after the last request, for the way to zero
   /// The run ends before that when no request is left and so many pods; absent: it does not.
-  std::optional<std::int32_t> rest;
-  Traffic traffic;
-  Judge judge;  ///< empty: nothing is judged
+  std::optional<std::int32_t> rest = {};
+  Traffic traffic = {};
+  Judge judge = {};  ///< empty: nothing is judged
 };
 
 /// The result of the run. Every request ends in exactly one of answered, refused and cut, or is

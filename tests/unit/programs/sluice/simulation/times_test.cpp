@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::simulation {
@@ -49,6 +50,24 @@ TEST(Times, LognormalTimesHaveTheirMedianMeanAndSpread) {
   EXPECT_NEAR(all[kDraws / 2], 0.1, 0.002);
   EXPECT_NEAR(mean(all), 0.1 * std::exp(0.125), 0.002);
   EXPECT_NEAR(all[kDraws * 8413 / 10'000], 0.1 * std::exp(0.5), 0.005);
+}
+
+TEST(Times, MeasuredTimesComeAsOftenAsTheyWereMeasured) {
+  loadgen::ServiceTimes shares;
+  shares.add(0.25, std::chrono::milliseconds{10});
+  shares.add(1, std::chrono::milliseconds{40});
+  const Times times = Times::measured(std::move(shares));
+  std::mt19937_64 random{1};
+  double least = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < kDraws; ++i) {
+    const double time = to_seconds(times.draw(random));
+    least += time == 0.010 ? 1 : 0;
+    sum += time;
+  }
+
+  EXPECT_NEAR(least / kDraws, 0.25, 0.01);
+  EXPECT_NEAR(sum / kDraws, 0.25 * 0.010 + 0.75 * 0.025, 0.0005);
 }
 
 TEST(Times, NoTimeIsLongerThanADay) {
