@@ -94,7 +94,7 @@ class Recordings(EngineCase):
         done = self.simulate(self.record(), '--set', 'windw=30s', code=2)
         self.assertIn('did you mean window?', done.stderr)
         done = self.simulate(self.record(), '--set', 'window=1s', code=2)
-        self.assertRegex(done.stderr, '^sluice: --set: .* out of range')
+        self.assertRegex(done.stderr, '^--set: .* out of range')
 
     def test_a_decision_edited_by_hand_is_the_first_difference(self):
         path = self.record()

@@ -103,6 +103,6 @@ class Simulations(EngineCase):
                 (('--shape', '5:1m', '--sweep', 'target=1', '--goal', 'p99 < 1s'), 2, "unknown figure 'p99'"),
                 (('--shape', '5:1m', '--start', 'soon'), 2, '--start: soon is no rule for times'),
                 (('--shape', '5:1m', '--set', 'windw=30s'), 2, 'window'),
-                (('--shape', '5:1m', '--set', 'window=1s'), 78, 'window'),
+                (('--shape', '5:1m', '--set', 'window=1s'), 2, '--set: '),
                 (('--traffic', 'none.csv'), 78, 'none.csv')):
             self.assertIn(text, self.simulate(*flags, code=code).stderr)

@@ -24,16 +24,12 @@ constexpr Duration kLongestLoad = std::chrono::hours{24 * 365 * 100};
 // A service that does not come to rest in a day of quiet never does.
 constexpr Duration kQuiet = std::chrono::hours{24};
 
-Failure wrong_settings(const Problem& problem) {
-  return {kExitConfig, problem.text()};
-}
-
 // A service of `sluice up` whose file says nothing.
 Result<RecordedService, Failure> plain_service() {
   const local::EngineSettings engine;
   auto config =
       autoscaler::parse_cluster_config({engine.autoscaler.begin(), engine.autoscaler.end()});
-  if (!config) return wrong_settings(config.error());
+  if (!config) return Failure{kExitConfig, config.error().text()};
   RecordedService made{.given = {.config = std::move(*config)}};
   made.scaling = autoscaler::resolve(made.given.config, made.given.annotations,
                                      made.given.container_concurrency, made.given.reachability);
@@ -83,7 +79,7 @@ Result<Model, Failure> Model::make(const ModelAsked& asked) {
 Result<simulation::World, Failure> Model::world(const ScalingEdits& edits) const {
   autoscaler::GivenScaling given = like_.given;
   if (asked_.concurrency) given.container_concurrency = *asked_.concurrency;
-  if (const auto problem = edits.problem_with(given)) return wrong_settings(*problem);
+  if (const auto problem = edits.problem_with(given)) return Failure{kExitUsage, problem->text()};
   simulation::World world;
   world.seed = asked_.seed;
   world.scaling = edits.apply(like_.scaling, given);

@@ -24,7 +24,8 @@ class Reader {
   std::optional<std::string> take(const std::string& line) {
     json document;
     if (reading::parse(line, {.bytes_max = autoscaler::kRecordingLineMax}, document)) {
-      return begun_ ? "it is not JSON" : "this is not a recording of sluice record";
+      return begun_ ? "it is not JSON"
+                    : "this is not a recording of sluice record, or its first line was cut";
     }
     if (!std::exchange(begun_, true)) return begin(document);
     auto read = autoscaler::read_recorded(document);
