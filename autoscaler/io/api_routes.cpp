@@ -2,6 +2,7 @@
 
 #include "autoscaler/io/page_answer.h"
 #include "autoscaler/io/shown_facts.h"
+#include "autoscaler/io/since.h"
 #include "autoscaler/io/time_text.h"
 #include "autoscaler/io/view_api.h"
 #include "common/json/parse.h"
@@ -126,17 +127,9 @@ ApiAnswer services_answer(const Asked& asked) {
   return answer;
 }
 
-// The moment that `since` names; without it that of `age`.
-Result<TimePoint, Whole> since_in(const Asked& asked, const std::string& age) {
-  const bool given = asked.target.query.contains("since");
-  const std::string since = given ? asked.target.text("since") : age;
-  if (const auto from = parse_moment(since, asked.now)) return *from;
-  return bad_parameter("since", since, "give an age such as 10m, or a time in RFC 3339");
-}
-
 Whole history_answer(const Asked& asked, const ServiceName& name) {
-  const auto from = since_in(asked, "10m");
-  if (!from) return from.error();
+  const auto from = since_in(asked.target, "10m", asked.now);
+  if (!from) return problem_answer(from.error());
   const auto decisions = asked.services.history(name, *from);
   if (!decisions) return problem_answer(decisions.error());
   const json not_kept = asked.services.not_kept(name, *from);
@@ -145,8 +138,8 @@ Whole history_answer(const Asked& asked, const ServiceName& name) {
 }
 
 ApiAnswer recording_answer(const Asked& asked, const ServiceName& name) {
-  const auto from = since_in(asked, "15m");
-  if (!from) return whole(from.error());
+  const auto from = since_in(asked.target, "15m", asked.now);
+  if (!from) return whole(problem_answer(from.error()));
   ApiAnswer answer;
   answer.later = [&services = asked.services, name, from = *from](const ApiAnswer::Later& done) {
     services.recording(name, from, [done](const ApiResult<std::string>& text) {
@@ -189,8 +182,8 @@ ApiAnswer logs_answer(const Asked& asked, const std::string& name) {
                   .times = asked.target.flag("times"),
                   .since = std::nullopt};
   if (asked.target.query.contains("since")) {
-    const auto since = since_in(asked, {});
-    if (!since) return whole(since.error());
+    const auto since = since_in(asked.target, {}, asked.now);
+    if (!since) return whole(problem_answer(since.error()));
     wanted.since = *since;
   }
   const auto lines = asked.machine->logs(name, wanted);

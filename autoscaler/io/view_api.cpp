@@ -1,6 +1,7 @@
 #include "autoscaler/io/view_api.h"
 
 #include "autoscaler/io/api_routes.h"
+#include "autoscaler/io/since.h"
 #include "autoscaler/io/time_text.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
@@ -190,9 +191,8 @@ ApiAnswer ViewApi::of_service(const Asked& asked) const {
 
 ApiAnswer ViewApi::series(const Asked& asked, const Revision& revision) const {
   const ApiTarget& target = asked.target;
-  const std::string since = target.query.contains("since") ? target.text("since") : "5m";
-  const auto from = parse_moment(since, asked.now);
-  if (!from) return bad("since", since, "give an age such as 10m, or a time in RFC 3339");
+  const auto from = since_in(target, "5m", asked.now);
+  if (!from) return whole_answer(problem_answer(from.error()));
   const std::int64_t end = whole_seconds(asked.now);
   const std::int64_t begin = whole_seconds(std::max(*from, asked.now - kSeriesMax));
   std::int64_t step = end - begin <= kStepsOfSeconds ? 1 : kLongStep;
@@ -228,10 +228,8 @@ ApiAnswer ViewApi::series(const Asked& asked, const Revision& revision) const {
 }
 
 ApiAnswer ViewApi::cold_starts(const Asked& asked, const Revision& revision) const {
-  const std::string since =
-      asked.target.query.contains("since") ? asked.target.text("since") : "24h";
-  const auto from = parse_moment(since, asked.now);
-  if (!from) return bad("since", since, "give an age such as 24h, or a time in RFC 3339");
+  const auto from = since_in(asked.target, "24h", asked.now);
+  if (!from) return whole_answer(problem_answer(from.error()));
   json items = parts_.history.cold_starts(revision.facts(), *from);
   return whole_answer(http::json_answer({{"items", std::move(items)}}));
 }

@@ -7,35 +7,19 @@ Behind `./dev bench dashboard`; method: bench/README.md.
 """
 
 import argparse
-import os
 import pathlib
 import socket
 import statistics
-import sys
 import threading
 import time
 
+from engines import DOCUMENT, load_tests
 from meters import cpu_seconds
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 API = '/_sluice/api/v1'
 BAR_MS = 2
 QUIET_SECONDS = 0.02
 IN_FILE = 1000
-DOCUMENT = '''apiVersion: serving.knative.dev/v1
-kind: Service
-metadata:
-  name: {name}
-spec:
-  template:
-    metadata:
-      annotations:
-        autoscaling.knative.dev/initial-scale: "0"
-        autoscaling.knative.dev/max-scale: "1"
-    spec:
-      containers:
-        - command: ["{sluice}", "demo-app"]
-'''
 PATHS = ('services?limit=100', 'services?limit=1000', 'services?brief=1&limit=100', 'services?brief=1&limit=1000',
          'services?brief=1&limit=100&sort=rps', 'services?brief=1&limit=100&q=7', 'overview',
          'services/default/awake-0', 'services/default/awake-0/series?since=6h', 'memory')
@@ -141,8 +125,7 @@ def cpu_ms(engine, path, answers):
 
 def main():
     options = parsed()
-    os.environ['SLUICE_BIN'] = str(options.bin)
-    sys.path[0] = str(ROOT / 'tests' / 'integration')
+    load_tests(options.bin)
     from engine import SLUICE, Engine, Home
     home = Home()
     names = [f'awake-{number}' for number in range(options.awake)]

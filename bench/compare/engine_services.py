@@ -8,7 +8,6 @@ Behind `./dev bench engine`; method: bench/README.md.
 """
 
 import argparse
-import os
 import pathlib
 import signal
 import statistics
@@ -16,29 +15,15 @@ import sys
 import tempfile
 import threading
 
+from engines import DOCUMENT, load_tests
 from meters import Shape, cpu_round, cpu_seconds, fetch
 from peers import BenchError
 from scenarios import interleaved, progress
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BAR = 1.2
 CONNECTIONS = 16
 IDLE_SECONDS = 5
 SERVED = 'z-served'
-DOCUMENT = '''apiVersion: serving.knative.dev/v1
-kind: Service
-metadata:
-  name: {name}
-spec:
-  template:
-    metadata:
-      annotations:
-        autoscaling.knative.dev/initial-scale: "0"
-        autoscaling.knative.dev/max-scale: "1"
-    spec:
-      containers:
-        - command: ["{sluice}", "demo-app"]
-'''
 
 
 def parsed():
@@ -53,13 +38,6 @@ def parsed():
         parser.error('--rounds and --seconds begin at 1, --services at 2')
     options.bin = options.bin.resolve()
     return options
-
-
-def load_tests(binaries):
-    """The engine as the integration tests start it."""
-    os.environ['SLUICE_BIN'] = str(binaries)
-    # Instead of this directory, whose activator.py has the name of a package there.
-    sys.path[0] = str(ROOT / 'tests' / 'integration')
 
 
 class Peer:

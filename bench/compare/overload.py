@@ -4,23 +4,15 @@ python3 bench/compare/overload.py --bin build/release/bin [--connections 1500] [
 """
 
 import argparse
-import os
-import pathlib
-import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from engines import ROOT, load_tests
+
 MIB = 1 << 20
 BUDGET = 512 * MIB
 RETURN_SECONDS = 60
 FIRST_REQUESTS = 20
-
-
-def load_tests(binaries):
-    os.environ['SLUICE_BIN'] = binaries
-    # Instead of this directory, whose activator.py has the name of a package there.
-    sys.path[0] = str(ROOT / 'tests' / 'integration')
 
 
 class EngineStage:

@@ -79,7 +79,7 @@ class Edits(PageCase):
 
 
 class Refused(PageCase):
-    quiet = False  # an answer 403 is told by the browser
+    quiet = False  # an answer 403 is logged by the browser
 
     def test_a_change_that_is_refused_has_its_reason_and_changes_nothing(self):
         page = self.show(self.engine(), f'#/s/default/docs?token={"f" * 32}', ready='Asleep')

@@ -16,7 +16,7 @@ LOADERS = 8
 
 
 class Real(PageCase):
-    quiet = False  # a connection that is refused is told by the browser
+    quiet = False  # a connection that is refused is logged by the browser
 
     def setUp(self):
         super().setUp()

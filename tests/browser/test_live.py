@@ -6,7 +6,7 @@ HIDE = '''Object.defineProperty(document, "hidden", {configurable: true, get: ()
 
 
 class Stream(PageCase):
-    quiet = False  # a refused connection is told by the browser
+    quiet = False  # a refused connection is logged by the browser
 
     def test_figures_of_a_silent_engine_turn_amber_then_grey(self):
         engine = self.engine()

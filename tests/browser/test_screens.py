@@ -121,7 +121,7 @@ class Service(PageCase):
 
 
 class Missing(PageCase):
-    quiet = False  # an answer 404 is told by the browser
+    quiet = False  # an answer 404 is logged by the browser
 
     def test_a_service_that_is_not_there_is_named(self):
         self.show(self.engine(), '#/s/default/gone', ready='There is no service gone')

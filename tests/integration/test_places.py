@@ -227,7 +227,7 @@ class ByHand(PlacesCase):
             self.assertIn(answer.status, (200, 202), answer.body)
         for path, body, kind in ((f'{API}/services/default/app/move', b'{"to":"x"}', 'not-moved'),
                                  (f'{API}/places/x/drain', b'', 'no-such-place'),
-                                 (f'{API}/services/default/nobody/move', b'{"to":"slow"}', 'no-such-service')):
+                                 (f'{API}/services/default/missing/move', b'{"to":"slow"}', 'no-such-service')):
             self.assertEqual(engine.get(path, host=host, method='POST', body=body, headers=token).json()['type'], kind)
         for path in ('places', 'moves'):
             self.assertEqual(fetch(engine.http, f'{API}/{path}', host='localhost').status, 200)

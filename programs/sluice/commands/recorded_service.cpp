@@ -1,7 +1,6 @@
 #include "programs/sluice/commands/recorded_service.h"
 
 #include "autoscaler/io/recording_json.h"
-#include "common/json/parse.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,7 +14,6 @@
 namespace sluice::commands {
 namespace {
 
-using Next = RecordingLines::Next;
 using nlohmann::json;
 
 // What is added up of a recording while it is read.
@@ -23,10 +21,7 @@ class Reader {
  public:
   std::optional<std::string> take(const std::string& line) {
     json document;
-    if (reading::parse(line, {.bytes_max = autoscaler::kRecordingLineMax}, document)) {
-      return begun_ ? "it is not JSON"
-                    : "this is not a recording of sluice record, or its first line was cut";
-    }
+    if (auto wrong = parse_recorded(line, begun_, document)) return wrong;
     if (!std::exchange(begun_, true)) return begin(document);
     auto read = autoscaler::read_recorded(document);
     if (!read) return read.error().text();
@@ -78,36 +73,6 @@ class Reader {
 };
 
 }  // namespace
-
-std::optional<Failure> read_recording(const std::string& path, RecordingLines& lines,
-                                      const LineTaker& take, std::vector<std::string>& notes) {
-  const auto wrong_line = [&](const std::string& what) {
-    return Failure{kExitConfig, path + ", line " + std::to_string(lines.number()) + ": " + what};
-  };
-  bool begun = false;
-  std::string line;
-  while (true) {
-    const Next next = lines.next(line);
-    if (next == Next::end) break;
-    if (next == Next::damaged) {
-      return Failure{kExitConfig, path + " is damaged after line " +
-                                      std::to_string(lines.number()) +
-                                      ": it is no longer what gzip wrote"};
-    }
-    if (next == Next::too_long) return wrong_line("a recording has no line that is so long");
-    const auto wrong = take(line);
-    if (wrong && next == Next::cut && begun) {
-      notes.push_back("the recording ends in the middle of line " + std::to_string(lines.number()) +
-                      "; what is before it was replayed");
-      break;
-    }
-    if (wrong) return wrong_line(*wrong);
-    begun = true;
-    if (next == Next::cut) break;
-  }
-  if (!begun) return Failure{kExitConfig, path + " is empty"};
-  return std::nullopt;
-}
 
 Result<RecordedService, Failure> read_recorded_service(const std::string& path) {
   auto lines = RecordingLines::open(path);

@@ -7,10 +7,8 @@
 #include "programs/sluice/commands/recording_file.h"
 #include "programs/sluice/commands/verb.h"
 #include "programs/sluice/simulation/times.h"
-#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace sluice::commands {
 
@@ -21,15 +19,6 @@ struct RecordedService {
   std::optional<simulation::Times> service_time = {};  ///< absent: no request ended in it
   std::optional<simulation::Times> start = {};  ///< of replicas; absent: no cold start is in it
 };
-
-/// Takes a line; the problem is why the recording cannot be read on.
-using LineTaker = std::function<std::optional<std::string>(const std::string& line)>;
-
-/// Gives all lines to `take`. A recording that was cut is read up to there, which is added to
-/// `notes`. `path` is for the words.
-[[nodiscard]] std::optional<Failure> read_recording(const std::string& path, RecordingLines& lines,
-                                                    const LineTaker& take,
-                                                    std::vector<std::string>& notes);
 
 /// Reads the whole recording; a failure has exit code 78.
 [[nodiscard]] Result<RecordedService, Failure> read_recorded_service(const std::string& path);

@@ -3,6 +3,9 @@
 #include "autoscaler/io/recording_json.h"
 #include "common/base/errno_text.h"
 #include "common/files/file_io.h"
+#include "common/json/parse.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <sys/stat.h>
@@ -97,6 +100,44 @@ RecordingLines::Next RecordingLines::next(std::string& line) {
     ++number_;
     return too_long ? Next::too_long : Next::line;
   }
+}
+
+std::optional<Failure> read_recording(const std::string& path, RecordingLines& lines,
+                                      const LineTaker& take, std::vector<std::string>& notes) {
+  const auto wrong_line = [&](const std::string& what) {
+    return Failure{kExitConfig, path + ", line " + std::to_string(lines.number()) + ": " + what};
+  };
+  using Next = RecordingLines::Next;
+  bool begun = false;
+  std::string line;
+  while (true) {
+    const auto next = lines.next(line);
+    if (next == Next::end) break;
+    if (next == Next::damaged) {
+      return Failure{kExitConfig, path + " is damaged after line " +
+                                      std::to_string(lines.number()) +
+                                      ": it is no longer what gzip wrote"};
+    }
+    if (next == Next::too_long) return wrong_line("a recording has no line that is so long");
+    const auto wrong = take(line);
+    if (wrong && next == Next::cut && begun) {
+      notes.push_back("the recording ends in the middle of line " + std::to_string(lines.number()) +
+                      "; what is before it was replayed");
+      break;
+    }
+    if (wrong) return wrong_line(*wrong);
+    begun = true;
+    if (next == Next::cut) break;
+  }
+  if (!begun) return Failure{kExitConfig, path + " is empty"};
+  return std::nullopt;
+}
+
+std::optional<std::string> parse_recorded(const std::string& line, bool begun,
+                                          nlohmann::json& document) {
+  if (!reading::parse(line, {.bytes_max = autoscaler::kRecordingLineMax}, document)) return {};
+  return begun ? "it is not JSON"
+               : "this is not a recording of sluice record, or its first line was cut";
 }
 
 std::optional<Problem> write_recording(const std::filesystem::path& path, std::string_view text) {

@@ -2,9 +2,13 @@
 
 #include "common/base/result.h"
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "programs/sluice/commands/verb.h"
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +60,20 @@ class RecordingLines {
   bool failed_ = false;
   bool truncated_ = false;
 };
+
+/// Takes a line; the problem is why the recording cannot be read on.
+using LineTaker = std::function<std::optional<std::string>(const std::string& line)>;
+
+/// Gives all lines to `take`. A recording that was cut is read up to there, which is added to
+/// `notes`. `path` is for the words.
+[[nodiscard]] std::optional<Failure> read_recording(const std::string& path, RecordingLines& lines,
+                                                    const LineTaker& take,
+                                                    std::vector<std::string>& notes);
+
+/// Puts the JSON of a line into `document`. The problem is why it is none; `begun`: a line before
+/// it was read.
+[[nodiscard]] std::optional<std::string> parse_recorded(const std::string& line, bool begun,
+                                                        nlohmann::json& document);
 
 /// Writes `text` to `path` (files::write_output), compressed by gzip when the name ends in .gz.
 [[nodiscard]] std::optional<Problem> write_recording(const std::filesystem::path& path,

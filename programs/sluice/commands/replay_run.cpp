@@ -1,9 +1,9 @@
 #include "programs/sluice/commands/replay_run.h"
 
 #include "common/base/version.h"
-#include "common/json/parse.h"
 #include "common/json/read.h"
 
+#include "programs/sluice/commands/recording_file.h"
 #include <algorithm>
 #include <utility>
 
@@ -82,10 +82,7 @@ std::optional<std::string> ReplayRun::begin(const json& document) {
 std::optional<std::string> ReplayRun::take(const std::string& line) {
   ++lines_;
   json document;
-  if (reading::parse(line, {.bytes_max = autoscaler::kRecordingLineMax}, document)) {
-    return begun() ? "it is not JSON"
-                   : "this is not a recording of sluice record, or its first line was cut";
-  }
+  if (auto wrong = parse_recorded(line, begun(), document)) return wrong;
   if (!begun()) return begin(document);
   auto read = autoscaler::read_recorded(document);
   if (!read) return read.error().text();

@@ -48,15 +48,7 @@ class FleetEventsTest : public FleetTest {
   using Texts = std::vector<std::string>;
 
   std::uint64_t seen_ = 0;
-  Api api_{{.name = "replica", .version = "1", .platform = "test", .started = {}},
-           {.fleet = fleet_,
-            .seen = events_,
-            .history = history_,
-            .hub = hub_,
-            .nodes = &nodes_,
-            .placement = placement_,
-            .events = ring_,
-            .loop = clock_}};
+  Api api_ = api_of("replica");
   const ServiceName shop_{"shop", "shop"};
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/nodes/node_book.h"
+#include "autoscaler/io/api.h"
 #include "autoscaler/io/fleet.h"
 #include "autoscaler/io/ring_history.h"
 #include "common/api/event_ring.h"
@@ -73,6 +74,19 @@ class FleetTest : public ::testing::Test {
     return std::to_string(platform_.applied.replicas) + " without " +
            std::to_string(platform_.applied.remove.size()) + " avoiding " +
            std::to_string(platform_.applied.avoid.size());
+  }
+
+  // The API over what is below.
+  [[nodiscard]] Api api_of(const std::string& program) {
+    return {{.name = program, .version = "1", .platform = "test", .started = {}},
+            {.fleet = fleet_,
+             .seen = events_,
+             .history = history_,
+             .hub = hub_,
+             .nodes = &nodes_,
+             .placement = placement_,
+             .events = ring_,
+             .loop = clock_}};
   }
 
   ManualTime time_;

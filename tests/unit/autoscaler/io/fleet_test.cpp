@@ -258,7 +258,7 @@ TEST_F(FleetTest, TheIdlestPodIsChosenByItsCurrentLoad) {
   EXPECT_EQ(platform_.applied.remove[0], PodId{"Deployment/a-0"});
 }
 
-// A place with room for some replicas, which is told of after its patience limit.
+// A place with room for some replicas, whose shortage is reported after its patience limit.
 class ScarceSite final : public placement::Site {
  public:
   ScarceSite() {

@@ -195,7 +195,8 @@ TEST(RecordingJson, ATypeThatIsNotKnownIsNoInput) {
   EXPECT_FALSE(line->input);
 }
 
-// Whatever is wrong with a state that a scaler is to continue from is told, and never reaches it.
+// Whatever is wrong with a state that a scaler is to continue from is reported, and never reaches
+// it.
 TEST(RecordingJson, AStateThatNoScalerSavedIsRefused) {
   RecordedWorld world{1};
   world.load(20, 100);

@@ -115,15 +115,7 @@ class ViewTest : public FleetTest {
 
   FakeFront front_;
   std::unique_ptr<FleetView> view_ = std::make_unique<FleetView>(clock_, events_, nullptr);
-  Api api_{{.name = "one", .version = "1", .platform = "test", .started = {}},
-           {.fleet = fleet_,
-            .seen = events_,
-            .history = history_,
-            .hub = hub_,
-            .nodes = &nodes_,
-            .placement = placement_,
-            .events = ring_,
-            .loop = clock_}};
+  Api api_ = api_of("one");
   std::unique_ptr<ViewApi> views_;
 };
 

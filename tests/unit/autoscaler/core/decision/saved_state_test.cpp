@@ -5,6 +5,7 @@
 #include "autoscaler/core/decision/saved_state.h"
 
 #include "autoscaler/core/decision/revision_scaler.h"
+#include "tests/unit/autoscaler/core/drawn_spec.h"
 #include "tests/unit/autoscaler/core/fixtures.h"
 
 #include <gtest/gtest.h>
@@ -18,27 +19,6 @@ namespace sluice::autoscaler {
 namespace {
 
 using std::chrono::seconds;
-
-ScalingSpec spec_of(std::mt19937_64& random) {
-  const auto one_of = [&random](auto... values) {
-    const std::array all{values...};
-    return all[random() % all.size()];
-  };
-  ScalingSpec spec;
-  spec.decider.target_value = one_of(1.0, 7.0, 70.0);
-  spec.decider.total_value = spec.decider.target_value / 0.7;
-  spec.decider.metric = one_of(ScalingMetric::concurrency, ScalingMetric::rps);
-  spec.decider.aggregation = one_of(Aggregation::linear, Aggregation::weighted);
-  spec.decider.target_burst_capacity = one_of(-1.0, 0.0, 20.0, 211.0);
-  spec.decider.has_scrape_target = spec.decider.target_burst_capacity != -1;
-  spec.decider.stable_window = seconds{one_of(6, 60, 90)};
-  spec.decider.panic_window = seconds{one_of(1, 6)};
-  spec.decider.scale_down_delay = seconds{one_of(0, 0, 30)};
-  spec.decider.activation_scale = one_of(0, 3);
-  spec.bounds.min = one_of(0, 0, 2);
-  spec.zero.retention = seconds{one_of(0, 20)};
-  return spec;
-}
 
 std::unique_ptr<RevisionScaler> successor(const ScalingSpec& spec, std::int32_t replicas,
                                           std::int32_t ready, TimePoint now) {
@@ -72,7 +52,7 @@ struct Weather {
 
 void play(std::uint64_t seed) {
   std::mt19937_64 random{seed};
-  const ScalingSpec spec = spec_of(random);
+  const ScalingSpec spec = drawn_spec(random);
   const auto first = successor(spec, 2, 2, at(0));
   auto second = successor(spec, 2, 2, at(0));
   Weather weather;
