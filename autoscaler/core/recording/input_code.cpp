@@ -114,7 +114,7 @@ class Writer {
   template <class Value>
   void operator()(const char* /*name*/, const Value& value) {
     CHECK(count_ < kFiguresMax);
-    if (last_.size() == count_) last_.push_back(0);
+    if (last_.size() == count_) last_.resize(count_ + 1);
     const std::uint64_t word = word_of(value);
     std::uint64_t& last = last_[count_];
     if (word != last) {
@@ -146,11 +146,11 @@ class WordReader {
 
   template <class Value>
   void operator()(const char* /*name*/, Value& value) {
-    if (last_.size() == count_) last_.push_back(0);
+    if (last_.size() == count_) last_.resize(count_ + 1);
     std::uint64_t& last = last_[count_];
     if ((mask_ >> count_ & 1U) != 0) {
-      const std::uint64_t told = take_number(bytes_, at_);
-      last = std::is_same_v<Value, double> ? told : last + unfolded(told);
+      const std::uint64_t number = take_number(bytes_, at_);
+      last = std::is_same_v<Value, double> ? number : last + unfolded(number);
     }
     take(last, value);
     ++count_;

@@ -42,7 +42,8 @@ TEST_F(RecordedServiceTest, TimesAreThoseOfItsRequestsAndColdStarts) {
   world.recording().note(
       autoscaler::TrafficNote{.at = autoscaler::at(60), .service = {{milliseconds{20}, 3}}});
   world.recording().note(autoscaler::ColdStartNote{.at = autoscaler::at(60),
-                                                   .took = {.queue = milliseconds{1},
+                                                   .took = {.revision = {},
+                                                            .queue = milliseconds{1},
                                                             .create = milliseconds{5},
                                                             .start = milliseconds{20},
                                                             .ready = milliseconds{400},
