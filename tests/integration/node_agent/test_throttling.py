@@ -213,8 +213,8 @@ class Others(AgentCase):
     def test_row_32_a_quota_set_by_another_client_is_the_new_original(self):
         shared = self.small('shared')
         self.press()
-        self.agent(**PRESS)
-        self.wait_throttled(shared)
+        agent = self.agent(**PRESS)
+        self.wait_in_force(agent, shared)
 
         shared.update(40_000)
         self.wait_throttled(shared)
@@ -225,10 +225,10 @@ class Others(AgentCase):
     def test_row_32_a_container_lifted_three_times_is_no_longer_throttled(self):
         contested = self.small('contested')
         self.press()
-        self.agent(**PRESS)
+        agent = self.agent(**PRESS)
 
         for turn in range(3):
-            self.wait_throttled(contested)
+            self.wait_in_force(agent, contested)
             contested.update(40_000 + turn)
             self.wait_seen(contested)
 
@@ -253,9 +253,7 @@ class Others(AgentCase):
         touched = self.small('touched')
         self.press()
         agent = self.agent(**PRESS)
-        # The control group has it before the runtime has, whose own write is still to come.
-        eventually(lambda: any(one['id'] == touched.id and one['in_force'] for one in agent.status()['throttled']),
-                   'the throttle is in force')
+        self.wait_in_force(agent, touched)
 
         touched.group.set_quota(50_000)
         self.wait_throttled(touched)
@@ -263,6 +261,13 @@ class Others(AgentCase):
 
         self.wait_quota(touched, (50_000, 100_000))
         self.assertEqual(touched.status().state, RUNNING)
+
+    def wait_in_force(self, agent, container):
+        """Until the runtime has the throttle too. The control group has it first, and a change made between the two
+        is overwritten by the runtime's."""
+        eventually(lambda: any(one['id'] == container.id and one['in_force']
+                               for one in agent.status()['throttled']),
+                   f'the throttle of {container.name} is in force')
 
     def wait_seen(self, container):
         """Until the agent has answered a foreign value, or has given way to it."""
