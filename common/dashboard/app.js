@@ -1,6 +1,6 @@
 // The frame: what is always there, which address shows what, keys, and when something is drawn.
 
-import {Live, Problem, getOrNull, hasToken, pathOf, save, setToken, takeToken} from './live.js';
+import {Live, NEEDS_TOKEN, Problem, getOrNull, hasToken, pathOf, save, setToken, takeToken} from './live.js';
 import {MemoryView, Tiles} from './cards.js';
 import {forgetColors} from './chart.js';
 import {dialog} from './edit.js';
@@ -204,6 +204,7 @@ class App {
   }
 
   hello(data) {
+    this.locked = false;
     const other = this.overview?.version && data.version && this.overview.version !== data.version;
     if (data.time) this.offset = seconds(data.time) - Date.now() / 1000;
     if (other) this.notice(`The engine is another version now, ${data.version}: load this page again.`);
@@ -214,8 +215,9 @@ class App {
   // Why there is no stream; an engine without one still has figures.
   down(problem) {
     this.why = problem.message;
-    if (problem.status) this.notice(problem.message);
-    if (problem.status && !this.loaded) this.load();
+    if (problem.type === NEEDS_TOKEN) this.lock();
+    else if (problem.status) this.notice(problem.message);
+    if (problem.status && !this.loaded && !this.locked) this.load();
     this.tick();
   }
 
@@ -228,6 +230,14 @@ class App {
     this.list?.show();
     this.schedule();
     for (const {reason} of parts) if (reason) this.broken(reason);
+  }
+
+  // Asked once: who closes the dialog finds it behind the button of changes.
+  lock() {
+    if (this.locked) return;
+    this.locked = true;
+    this.notice(hasToken() ? 'The engine has another token: it is made anew at each start.' : 'This engine shows nothing without its token.');
+    this.askToken();
   }
 
   takeFirst(overview) {
@@ -383,16 +393,23 @@ class App {
   }
 
   askToken() {
-    if (!this.overview?.edit) {
+    if (!this.locked && !this.overview?.edit) {
       dialog({title: 'Read-only', words: ['This page changes nothing: the engine was started without --allow-edit.']});
       return;
     }
     const token = el('input', {type: 'password', id: 'token', required: true, autocomplete: 'off'});
-    dialog({title: 'Allow changes', button: 'Allow', words: ['Changes need the token of this start, from the file edit-token beside the socket of the engine. It is kept in the memory of this page alone.'],
+    const [title, button, need] = this.locked ? ['Token', 'Open', 'This engine answers other hosts, so it shows nothing without'] : ['Allow changes', 'Allow', 'Changes need'];
+    dialog({title, button, words: [`${need} the token of this start, from the file edit-token beside the socket of the engine. It is kept in the memory of this page alone.`],
       form: el('div.fields', {}, el('label', {for: 'token'}, 'Token'), token),
       act: () => {
         if (!setToken(token.value)) throw new Problem(0, 'That is no token: 16 printable characters at least, without spaces.');
-        this.take(this.overview);
+        if (!this.locked) {
+          this.take(this.overview);
+          return;
+        }
+        this.locked = false;
+        this.notice('');
+        this.live.restart();
       }});
   }
 

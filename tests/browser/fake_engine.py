@@ -28,9 +28,9 @@ SECURITY = {'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosnif
 class NoAnswer(Exception):
     """A status and words instead of an answer."""
 
-    def __init__(self, status, detail, fix=''):
+    def __init__(self, status, detail, fix='', type_='refused'):
         super().__init__(detail)
-        self.status, self.detail, self.fix = status, detail, fix
+        self.status, self.detail, self.fix, self.type = status, detail, fix, type_
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -60,14 +60,14 @@ class Handler(BaseHTTPRequestHandler):
         engine = self.server.engine
         engine.seen.append(('POST', self.path))
         try:
-            if self.headers.get('Sluice-Edit') != TOKEN:
+            if self.headers.get('Sluice-Edit') != engine.token:
                 raise NoAnswer(403, 'changes need the token of this start', 'it is in the file edit-token')
             self.reply(202, json.dumps(engine.change(self.path, json.loads(body or b'null'))).encode())
         except NoAnswer as problem:
             self.refuse(problem)
 
     def refuse(self, problem):
-        self.reply(problem.status, json.dumps({'title': 'refused', 'status': problem.status, 'detail': problem.detail, 'fix': problem.fix}).encode(), 'application/problem+json')
+        self.reply(problem.status, json.dumps({'type': problem.type, 'title': 'refused', 'status': problem.status, 'detail': problem.detail, 'fix': problem.fix}).encode(), 'application/problem+json')
 
     def get(self, url):
         query = dict(urllib.parse.parse_qsl(url.query))
@@ -82,6 +82,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def api(self, path, query):
         engine = self.server.engine
+        if engine.locked and self.headers.get('Sluice-Edit') != engine.token:
+            raise NoAnswer(403, 'every request needs the token of this start', 'send the header Sluice-Edit', 'token-required')
         if path in engine.without:
             raise NoAnswer(404, 'there is no such path')
         if path == 'live':
@@ -125,12 +127,15 @@ class Server(socketserver.ThreadingMixIn, HTTPServer):
 
 
 class FakeEngine:
-    """Serves on a port of its own until close(). Tests change `world`, `without` (paths that an older engine lacks), `log`, `silent`."""
+    """Serves on a port of its own until close(). Tests change `world`, `without` (paths that an older engine lacks), `locked` (all but the page's files
+    needs the `token`), `log`, `silent`.
+    """
 
     def __init__(self, services, port=0, **options):
         self.world = World(time.time(), services, **options)
         self.without, self.log = set(), ['Traceback (most recent call last):', 'ValueError: no database']
         self.seen, self.pushed = [], []
+        self.locked, self.token = False, TOKEN
         self.silent = threading.Event()
         self.number = 0
         self.streams = set()

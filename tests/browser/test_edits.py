@@ -78,6 +78,61 @@ class Edits(PageCase):
         page.until('!document.querySelector("dialog")')
 
 
+class Locked(PageCase):
+    """An engine that answers other hosts, and then nothing without the token."""
+
+    quiet = False  # an answer 403 is logged by the browser
+
+    def setUp(self):
+        super().setUp()
+        self.fake = self.engine()
+        self.fake.locked = True
+
+    def enter(self, token):
+        self.browser.type('#token', token)
+        self.browser.click('dialog .primary')
+
+    def test_the_page_asks_for_the_token_and_shows_everything_with_it(self):
+        page = self.show(self.fake, '#/s/default/shop', ready='shows nothing without')
+        page.wait_text('answers other hosts', 'dialog')
+        self.assertNotIn('older than the page', page.text())
+        self.enter('f' * 32)
+        page.wait_text('another token', '#notice')
+        page.until('document.querySelectorAll("dialog").length === 1 && document.getElementById("token").value === ""')
+        self.enter(TOKEN)
+        page.wait_text('7 replicas are wanted')
+        page.until('document.getElementById("live").dataset.state === "live" && document.getElementById("notice").hidden')
+        self.assertEqual(page.run('return document.querySelectorAll("dialog").length'), 0)
+        self.assertNotIn(TOKEN, page.run('return document.documentElement.outerHTML'))
+
+    def test_a_closed_dialog_stays_closed_and_is_behind_the_button_of_changes(self):
+        page = self.show(self.fake, ready='shows nothing without')
+        page.press('Escape')
+        page.until('!document.querySelector("dialog")')
+        before = len(self.fake.seen)
+        page.run('return new Promise((done) => setTimeout(done, 2500))')
+        self.assertGreater(len(self.fake.seen), before)  # it goes on asking
+        self.assertEqual(page.run('return document.querySelectorAll("dialog").length'), 0)
+        page.click('#edit')
+        self.enter(TOKEN)
+        page.wait_text('staging-shop')
+
+    def test_the_token_in_the_address_opens_the_page(self):
+        page = self.service(self.fake, token=True)
+        page.wait_text('7 replicas are wanted')
+        self.assertEqual(page.run('return document.querySelectorAll("dialog").length'), 0)
+
+    def test_an_engine_that_began_again_asks_for_its_new_token(self):
+        self.fake.locked = False
+        page = self.show(self.fake, ready='staging-shop', token=True)
+        self.fake.close()
+        self.fake.locked, self.fake.token = True, 'f' * 32
+        self.fake.open()
+        page.wait_text('another token', '#notice', 20)
+        self.enter('f' * 32)
+        page.until('document.getElementById("live").dataset.state === "live" && document.getElementById("notice").hidden')
+
+
 class Refused(PageCase):
     quiet = False  # an answer 403 is logged by the browser
 

@@ -75,6 +75,35 @@ class Real(PageCase):
             for loader in loaders:
                 loader.join()
 
+    def test_another_host_of_the_settings_opens_the_page_with_the_token_typed_or_in_its_address(self):
+        config = self.home.path / 'config.yaml'
+        config.write_text('dashboard: {peers: any, hosts: [box.localhost]}\n')
+        self.up('--config', str(config), '--allow-edit', '--', 'python3', APP)
+        token = self.token()
+        self.browser.open(f'http://box.localhost:{self.port}/')
+        self.browser.wait_text('shows nothing without', 'dialog', 30)
+        self.enter('0' * 32)
+        self.browser.wait_text('another token', '#notice', 30)
+        self.browser.until('document.querySelectorAll("dialog").length === 1 && document.getElementById("token").value === ""')
+        self.enter(token)
+        self.browser.until('document.getElementById("live").dataset.state === "live"', 30)
+        self.assertEqual(self.rows(), ['app'])
+        self.assertEqual(self.browser.text('#edit'), 'edits allowed')
+        page = self.browser
+        page.open(f'http://box.localhost:{self.port}/_sluice/#/s/default/app?token={token}')
+        page.wait_text('Asleep: no replica runs', seconds=30)
+        page.until('document.querySelectorAll(".buttons button").length === 4')
+        page.run('document.querySelector(".buttons button").click()')
+        page.click('dialog .primary')
+        page.wait_text('it is ready', '.sentence', 30)
+
+    def token(self):
+        return pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'], 'sluice/app/edit-token').read_text().split()[-1]
+
+    def enter(self, token):
+        self.browser.type('#token', token)
+        self.browser.click('dialog .primary')
+
     def saved(self, page):
         """The file that *Save recording* saves."""
         folder = self.home.path / 'saved'
@@ -113,7 +142,7 @@ class Real(PageCase):
 
     def test_changes_with_the_token_of_the_start_and_none_at_localhost(self):
         self.up('--allow-edit', '--', 'python3', APP)
-        token = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'], 'sluice/app/edit-token').read_text().split()[-1]
+        token = self.token()
         page = self.go(f'#/s/default/app?token={token}', 'Asleep')
         page.until('document.querySelectorAll(".buttons button").length === 4')
         page.run('document.querySelector(".buttons button").click()')

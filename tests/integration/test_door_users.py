@@ -157,6 +157,8 @@ class OtherMachines(DoorCase):
             return fetch(address, path, host=host, headers=list(headers), **options).status
 
         self.assertEqual(status(f'{API}/services'), 403)
+        self.assertEqual(status('/_sluice/'), 200)
+        self.assertEqual(status('/_sluice/', host='localhost.example'), 403)
         self.assertEqual(status(f'{API}/services', headers=token), 200)
         self.assertEqual(status(f'{API}/services', host=address, headers=token), 403)
         self.assertEqual(status(f'{ONE}/logs', headers=token), 403)

@@ -28,7 +28,7 @@ struct BannerFacts {
   std::string api_url = {};             ///< of the front door; empty: nothing needs the token
   std::string token_file = {};          ///< the file of its header line
   bool allows_edit = false;             ///< the token changes things; otherwise it only reads
-  std::string page_url = {};            ///< of the dashboard; empty: a browser cannot open it
+  std::string page_url = {};            ///< of the dashboard
   std::string edit_page = {};           ///< the file that opens it with the token; may be empty
   std::int64_t ready_ms = 0;
   std::int64_t replicas = 0;  ///< running now
