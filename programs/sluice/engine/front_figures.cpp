@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "programs/sluice/engine/start_phases.h"
-#include <algorithm>
 #include <array>
 
 namespace sluice::local {
@@ -169,7 +168,7 @@ json FrontFigures::memory() const {
           {"used_bytes", memory.used},
           {"replicas_bytes", rules->replicas_bytes()},
           {"reserve_bytes", rules->reserve_bytes()},
-          {"admit_bytes", std::min(rules->admit_bytes(), memory.capacity)},
+          {"admit_bytes", rules->admit_bytes()},
           {"growth_bytes_per_second", decision.growth_per_second},
           {"pressure", kPressures.at(static_cast<std::size_t>(decision.pressure))},
           {"some_avg10", memory.stall ? json(memory.stall->some_avg10) : json{}},
