@@ -259,13 +259,18 @@ Whole revisions_answer(const Asked& asked, const std::string& name) {
   return revisions ? list_answer(*revisions, asked.target) : problem_answer(revisions.error());
 }
 
+// A tag claims a host and `write` changes a file: through the front door there are percentages
+// alone.
 Whole traffic_answer(const Asked& asked, const std::string& name) {
   if (asked.request.method != "POST") return method_not_allowed(asked, "POST");
-  if (asked.request.proof != Proof::socket) {
-    return socket_only("a change of traffic", "sluice traffic " + name + " REVISION=PERCENT");
+  if (const auto refused = asked.change(asked.request)) return problem_answer(*refused);
+  const json body = reading::parsed(asked.request.body);
+  const bool write = asked.target.flag("write");
+  const bool more = write || (body.is_object() && body.size() > body.count("percents"));
+  if (more && asked.request.proof != Proof::socket) {
+    return socket_only("a change of traffic other than percentages", "sluice traffic " + name);
   }
-  return answer_of(asked.machine->set_traffic(name, reading::parsed(asked.request.body),
-                                              asked.target.flag("write")));
+  return answer_of(asked.machine->set_traffic(name, body, write));
 }
 
 // Of /api/v1/services/{ns}/{name} itself.

@@ -281,7 +281,7 @@ ApiAnswer ViewApi::live(const Asked& asked) {
                 (unknown ? kReset : "");
   const std::string service = revision == nullptr ? "" : revision->facts().service;
   api::ApiStream stream{.filter = {.types = {"decision", "replica", "cold_start", "memory",
-                                             "warning", "error", "service"},
+                                             "warning", "error", "service", "move", "place"},
                                    .space = revision == nullptr ? "" : name.space},
                         .after = unknown ? ring.last_id() : *id,
                         .text_of =

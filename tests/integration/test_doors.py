@@ -28,8 +28,9 @@ FIELDS = {
 }
 READS = (f'{API}/services', ONE, f'{ONE}/explain', f'{ONE}/history', f'{ONE}/logs', f'{ONE}/spec',
          f'{API}/version', '/_sluice/metrics', '/_sluice/livez')
+SPLIT = b'{"percents":[{"revision":"@latest","percent":100}]}'
 CHANGES = (('POST', f'{ONE}/wake', b''), ('POST', f'{ONE}/sleep', b''),
-           ('POST', f'{ONE}/scale', b'{"max":3}'), ('PUT', f'{API}/services', b'kind: Service'),
+           ('POST', f'{ONE}/scale', b'{"max":3}'), ('POST', f'{ONE}/traffic', SPLIT), ('PUT', f'{API}/services', b'kind: Service'),
            ('DELETE', ONE, b''), ('POST', f'{API}/shutdown', b''), ('POST', f'{API}/nothing', b''))
 SERVICE = '''apiVersion: serving.knative.dev/v1
 kind: Service
@@ -360,7 +361,7 @@ class Edits(DoorCase):
             self.assertNotIn(token[0][1].encode(), answer.body)
             self.assertNotIn(b'sluice-edit', answer.body.lower())
 
-    def test_the_token_wakes_sleeps_and_scales_and_nothing_else(self):
+    def test_the_token_wakes_sleeps_scales_and_divides_traffic_and_nothing_else(self):
         engine = self.up_app('--allow-edit')
         token = ('Sluice-Edit', token_in(engine))
         for method, path, body in CHANGES:
@@ -368,6 +369,9 @@ class Edits(DoorCase):
                 answer = self.edit(engine, method, path, body, token)
                 self.assertEqual(problem(answer), (403, 'socket-only'), path)
         self.assert_untouched(engine)
+        for path, body in ((f'{ONE}/traffic?write=1', SPLIT), (f'{ONE}/traffic', b'{"tags":[{"revision":"app-00001","tag":"old"}]}')):
+            self.assertEqual(problem(self.edit(engine, 'POST', path, body, token)), (403, 'socket-only'), path)
+        self.assertEqual(self.edit(engine, 'POST', f'{ONE}/traffic', SPLIT, token).status, 200)
         self.assertEqual(self.edit(engine, 'POST', f'{ONE}/scale', b'{"max":3}', token).status, 202)
         self.assertEqual(self.edit_by_page(engine, 'POST', f'{ONE}/wake', b'', token).status, 202)
         engine.wait_event('replica', state='ready')

@@ -349,6 +349,11 @@ TEST_F(ViewTest, AStreamOfAServiceHasItsEventsAndNoOthers) {
   EXPECT_NE(text({{"type", "decision"}, {"service", "pay"}}), "");
   EXPECT_EQ(text({{"type", "decision"}, {"service", "web"}}), "");
   EXPECT_NE(text({{"type", "memory"}, {"pressure", "high"}}), "");
+  EXPECT_TRUE(stream->filter.matches({.type = "move", .space = "shop", .service = "pay"}));
+  EXPECT_NE(text({{"type", "move"}, {"service", "pay"}}), "");
+  EXPECT_EQ(text({{"type", "move"}, {"service", "web"}}), "");
+  EXPECT_TRUE(stream->filter.matches({.type = "place"}));
+  EXPECT_NE(text({{"type", "place"}, {"name", "fast"}}), "");
   EXPECT_NE(text({{"type", "service"}, {"name", "pay"}, {"event", "changed"}}).find("event: spec"),
             std::string::npos);
   EXPECT_NE(text({{"type", "service"}, {"name", "pay"}}).find("event: service"), std::string::npos);
