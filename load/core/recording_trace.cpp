@@ -4,8 +4,8 @@
 #include "common/values/json_walk.h"
 #include "common/values/whole_number.h"
 
+#include "load/core/trace_time.h"
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 namespace sluice::loadgen {
@@ -14,17 +14,8 @@ namespace {
 
 constexpr std::string_view kFormat = R"("format":"sluice-recording/)";
 constexpr std::string_view kVersion = "1\"";
-constexpr Duration kSecond = std::chrono::seconds{1};
+constexpr Duration kPeriod = std::chrono::seconds{1};
 constexpr std::int64_t kNanosecondsMax = 7'258'118'400'000'000'000;  // 2200-01-01
-constexpr double kServiceMsMax = 86'400'000;
-
-std::optional<Duration> read_milliseconds(std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, wrong] = std::from_chars(text.data(), end, value);
-  const bool valid = wrong == std::errc{} && stop == end && value >= 0 && value <= kServiceMsMax;
-  return valid ? std::optional{from_seconds(value / 1e3)} : std::nullopt;
-}
 
 }  // namespace
 
@@ -44,7 +35,7 @@ Result<RecordingTrace, Problem> RecordingTrace::open(std::string_view header) {
                    "this sluice reads sluice-recording/1: use the one that wrote it"};
   }
   RecordingTrace trace;
-  trace.cell_.length = kSecond;
+  trace.cell_.length = kPeriod;
   return trace;
 }
 
@@ -57,7 +48,7 @@ std::optional<Skip> RecordingTrace::read(std::string_view line, const CellSink& 
   while (const auto step = walk.next()) {
     if (step->key == "type") traffic = plain_string(step->value) == "traffic";
     if (step->key == "at_ns") {
-      at = whole_number<std::int64_t>(step->value, kSecond.count(), kNanosecondsMax);
+      at = whole_number<std::int64_t>(step->value, kPeriod.count(), kNanosecondsMax);
     }
     if (step->key == "arrivals") {
       arrivals = whole_number<std::uint64_t>(step->value, 0, kCellRequestsMax);
@@ -68,7 +59,7 @@ std::optional<Skip> RecordingTrace::read(std::string_view line, const CellSink& 
   if (!traffic) return std::nullopt;
   if (!at) return Skip::time;
   if (!arrivals || !read_service(service)) return Skip::number;
-  const TimePoint begin{Duration{*at} - kSecond};
+  const TimePoint begin{Duration{*at} - kPeriod};
   if (!origin_) origin_ = newest_ = begin;
   if (begin + kOrderKept < newest_) return Skip::order;
   newest_ = std::max(newest_, begin);
@@ -90,7 +81,7 @@ bool RecordingTrace::read_service(std::string_view limits) {
     const auto took = pair.next();
     const auto count = pair.next();
     if (!took || !count || pair.next() || !pair.whole()) return false;
-    const auto longest = read_milliseconds(took->value);
+    const auto longest = read_span(took->value, std::chrono::milliseconds{1});
     const auto requests = whole_number<std::uint64_t>(count->value, 1, kCellRequestsMax);
     if (!longest || !requests) return false;
     limits_.emplace_back(*longest, *requests);

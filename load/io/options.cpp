@@ -59,10 +59,11 @@ void declare(CLI::App& app, Raw& raw) {
       "--shape", raw.shape,
       "open loop with rates over time, items joined by commas: step RATE:TIME, ramp A-B:TIME,\n"
       "exp A-B:TIME, sine LOW-HIGH/PERIOD:TIME, spike RATE:TIME, day LOW-HIGH:TIME, pause TIME");
-  app.add_option("--replay", raw.replay,
-                 "open loop with the times of a recorded trace: csv, azure2019 or a recording, "
-                 "see sluice trace;\n"
-                 "sends GET, HEAD and OPTIONS, and what has no method as -m and -b tell")
+  app.add_option(
+         "--replay", raw.replay,
+         "open loop with the times of a recorded trace: csv, an access log, HAR, a recording, "
+         "see sluice trace;\n"
+         "sends GET, HEAD and OPTIONS, and what has no method as -m and -b tell")
       ->type_name("FILE[:FORMAT]");
   app.add_option("--speed", raw.speed, "replay: times as fast (default 1)");
   app.add_option("--times", raw.times, "replay: send each request so many times (default 1)");

@@ -177,7 +177,8 @@ const std::vector<VerbLine>& verb_lines() {
       {"load", "generate load",
        "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
        "  sluice load http://app.localhost:8080 --replay access.csv --speed 2\n"},
-      {"trace", "say what is understood of recorded traffic", "  sluice trace info access.csv\n"},
+      {"trace", "say what is understood of recorded traffic, or write it as csv",
+       "  sluice trace info access.log.gz\n  sluice trace convert run.har -o run.csv\n"},
       {"simulate", "replay a recording, or simulate a service under a load",
        "  sluice simulate app.jsonl.gz\n"
        "  sluice simulate app.jsonl.gz --set target=50 --set window=30s\n"

@@ -23,7 +23,7 @@ Traffic of_shape(std::vector<loadgen::Segment> segments, std::uint64_t seed) {
 Result<TraceTraffic, Problem> TraceTraffic::open(const std::string& name, std::string service,
                                                  std::uint64_t seed) {
   const loadgen::TraceName named = loadgen::parse_trace_name(name);
-  auto file = loadgen::TraceFile::open(named, {});
+  auto file = loadgen::TraceFile::open(named, {.trigger = {}});
   if (!file) return file.error();
   return TraceTraffic{std::move(*file), named.file, std::move(service), seed};
 }
@@ -65,6 +65,7 @@ void TraceTraffic::take(const loadgen::TraceCell& cell) {
     return;
   }
   taken_ = true;
+  arrivals_.keep_order(loadgen::order_kept(file_.facts().format));
   arrivals_.add(cell);
 }
 
