@@ -1,6 +1,7 @@
 #include "load/io/options.h"
 
 #include "common/http/text.h"
+#include "common/values/whole_number.h"
 
 #include <CLI/CLI.hpp>
 
@@ -29,6 +30,7 @@ struct Raw {
   std::optional<double> rate;
   std::optional<std::size_t> connections;
   std::optional<std::size_t> max_connections;
+  std::string reuse = "always";
   std::optional<std::uint64_t> count;
   std::string duration;
   std::string shape;
@@ -80,6 +82,9 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("--warmup", raw.warmup, "warm-up before the counted run")->capture_default_str();
   app.add_option("--max-connections", raw.max_connections,
                  "open loop: most connections (default 10000)");
+  app.add_option("--reuse", raw.reuse, "requests per connection: always, never (1) or a number")
+      ->type_name("always|never|N")
+      ->capture_default_str();
   app.add_flag("--ids", raw.ids, "send X-Request-Id: RUN-N, N from 1");
   app.add_option("--fail-if", raw.fail_if,
                  "exit 4 if true, like 'p99 > 250ms' (repeatable); figures: p50 to p99.99, max,\n"
@@ -149,6 +154,15 @@ std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
   }
   plan.segments = {{rate, plan.duration.value_or(kCountedRunMax)}};
   return std::nullopt;
+}
+
+std::optional<Problem> read_reuse(const Raw& raw, LoadPlan& plan) {
+  if (raw.reuse == "always") return std::nullopt;
+  plan.reuse = raw.reuse == "never" ? 1 : whole_number<std::uint64_t>(raw.reuse, 1);
+  if (plan.reuse) return std::nullopt;
+  return usage(
+      "--reuse is not always, never or a number from 1 on: '" + raw.reuse.substr(0, 40) + "'",
+      "give for example --reuse 100");
 }
 
 std::optional<Problem> read_limits(const Raw& raw, LoadPlan& plan) {
@@ -249,6 +263,7 @@ Result<Options, Problem> settle(const Raw& raw) {
   plan.target = *std::move(target);
   std::optional<Problem> problem = read_rates(raw, plan);
   if (!problem) problem = read_limits(raw, plan);
+  if (!problem) problem = read_reuse(raw, plan);
   if (!problem) problem = read_headers(raw, plan);
   if (!problem) problem = read_body(raw, plan);
   if (!problem) problem = read_output(raw, options);

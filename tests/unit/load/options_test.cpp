@@ -35,6 +35,18 @@ TEST(Options, AcceptTheFlagsOfOtherGenerators) {
             "open loop, step 20:10s, 400:20s, uniform");
 }
 
+TEST(Options, LimitTheRequestsOfAConnection) {
+  EXPECT_EQ(plan_of({"--reuse", "always"}).reuse, std::nullopt);
+  EXPECT_EQ(plan_of({"--reuse", "never"}).reuse, 1U);
+  EXPECT_EQ(describe(plan_of({"--reuse", "1"})),
+            "open loop, 50/s for 30 s, a connection for each request, poisson, seed 1");
+  EXPECT_EQ(describe(plan_of({"-c", "8", "-n", "90", "--reuse", "1000"})),
+            "closed loop, 8 connections, 90 requests, 1 000 requests per connection");
+  for (const char* wrong : {"0", "-1", "often", "1.5", "", "99999999999999999999"}) {
+    EXPECT_NE(problem_of({"--reuse", wrong}).find("--reuse"), std::string::npos) << wrong;
+  }
+}
+
 TEST(Options, ReadTheRequestToSend) {
   const LoadPlan plan = plan_of({"-H", "A: 1", "-H", "B:2", "-b", "hello", "-t", "5s"});
 

@@ -77,10 +77,11 @@ TEST_F(RunLoadTest, ExitsByTheVerdict) {
 }
 
 TEST_F(RunLoadTest, PrintsOneJsonObjectForPrograms) {
-  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "3", "-o", "json"}), 0);
+  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "3", "--reuse", "never", "-o", "json"}), 0);
 
   EXPECT_EQ(report_.rfind("{\n  \"schema\": 1,", 0), 0U) << report_;
   EXPECT_TRUE(reports("\"answered\": 3,")) << report_;
+  EXPECT_TRUE(reports("\"reuse\": 1\n")) << report_;
   EXPECT_TRUE(reports("\"replicas_max\": 2")) << report_;
 }
 
