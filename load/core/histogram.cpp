@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace sluice::loadgen {
 
@@ -56,6 +57,14 @@ Duration Histogram::percentile(double percent) const {
     if (seen >= rank) return std::min(Duration{static_cast<std::int64_t>(upper_edge(i))}, max_);
   }
   return max_;
+}
+
+std::uint64_t Histogram::count_to(Duration value) const {
+  if (value < Duration::zero()) return 0;
+  const Duration kept = std::min(value, kLongest);
+  const std::size_t last = bucket_of(static_cast<std::uint64_t>(kept.count()));
+  return std::accumulate(buckets_.begin(), buckets_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                         std::uint64_t{0});
 }
 
 }  // namespace sluice::loadgen

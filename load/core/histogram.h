@@ -32,6 +32,9 @@ class Histogram {
   /// 0.1 %, never above max(). Zero when nothing was counted.
   [[nodiscard]] Duration percentile(double percent) const;
 
+  /// How many of all counted are `value` or less; those up to 0.1 % above count with them.
+  [[nodiscard]] std::uint64_t count_to(Duration value) const;
+
  private:
   std::vector<std::uint64_t> buckets_;
   std::uint64_t count_ = 0;

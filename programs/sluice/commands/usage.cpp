@@ -275,7 +275,7 @@ std::span<const ExitLine> exit_lines() {
                "differs or no run reaches the goal"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "
-               "time"},
+               "time; sluice load got no answer of an application"},
       ExitLine{78, "a wrong file, setting or command"},
       ExitLine{128, "128 + n: ended by signal n"},
   };
