@@ -255,6 +255,19 @@ Result<Options, Problem> settle(const Raw& raw) {
   return options;
 }
 
+// What has no text is read as not given, and something else would run than was meant: a variable of
+// a script that is not set.
+std::optional<Problem> find_empty(const CLI::App& app) {
+  for (const char* const flag :
+       {"--shape", "--replay", "--duration", "--arrivals", "--method", "--json"}) {
+    const CLI::Option* const option = app.get_option(flag);
+    if (option->count() > 0 && option->results().back().empty()) {
+      return usage(std::string{flag} + " is empty", "give it a value, or remove it");
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void show_flags(const std::function<void(CLI::App&)>& see) {
@@ -274,6 +287,7 @@ Result<Options, Problem> parse_options(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return Problem{error.what(), "see sluice load --help"};
   }
+  if (auto empty = find_empty(app)) return *std::move(empty);
   return settle(raw);
 }
 

@@ -69,6 +69,13 @@ TEST(Options, NameTheFlagThatIsWrong) {
   EXPECT_NE(problem_of({"-o", "yaml"}).find("--output"), std::string::npos);
 }
 
+TEST(Options, RefuseAFlagThatIsEmpty) {
+  for (const char* const flag :
+       {"--shape", "--replay", "--duration", "-z", "--arrivals", "--method", "--json"}) {
+    EXPECT_NE(problem_of({flag, ""}).find(" is empty"), std::string::npos) << flag;
+  }
+}
+
 TEST(Options, TakeEveryShapeWithItsWholeLength) {
   const LoadPlan plan = plan_of({"--shape",
                                  " ramp 0-10:10s, exp 1-8:20s, sine 1-5/2s:30s, "
