@@ -132,6 +132,14 @@ json line_of(const char* type, TimePoint at) {
   return {{"type", type}, {"at_ns", value_of(at)}};
 }
 
+json counted_json(const std::vector<std::pair<Duration, std::uint32_t>>& counted) {
+  json list = json::array();
+  for (const auto& [longest, count] : counted) {
+    list.push_back({static_cast<double>(longest.count()) / 1e6, count});
+  }
+  return list;
+}
+
 struct LineOf {
   const About& of;
 
@@ -200,10 +208,18 @@ struct LineOf {
     line["arrivals"] = note.arrivals;
     line["held"] = note.held;
     line["in_flight"] = note.in_flight;
-    json& service = line["service_ms"] = json::array();
-    for (const auto& [took, count] : note.service) {
-      service.push_back({static_cast<double>(took.count()) / 1e6, count});
-    }
+    line["service_ms"] = counted_json(note.service);
+    line["service_total_ns"] = value_of(note.service_total);
+    line["wait_ms"] = counted_json(note.waited);
+    line["tenths"] = note.tenths;
+    return line;
+  }
+
+  json operator()(const ReplicaNote& note) const {
+    json line = line_of("replica", note.at);
+    line["event"] = name(note.event);
+    line["replicas"] = note.replicas;
+    if (note.event == ReplicaEvent::ready) line["took_ns"] = value_of(note.took);
     return line;
   }
 

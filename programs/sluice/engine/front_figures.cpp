@@ -42,7 +42,8 @@ void FrontFigures::entered(activator::RevisionHandle handle, const std::string& 
   std::shared_ptr<Service>& known = services_[service];
   if (!known) known = std::make_shared<Service>();
   by_handle_.enter(handle, known);
-  times_.enter(handle, std::make_shared<ServiceTimes>());
+  // It enters with every change of its replicas, and what was counted stays.
+  if (times_.find(handle) == nullptr) times_.enter(handle, std::make_shared<ServiceTimes>());
 }
 
 std::optional<autoscaler::TrafficNote> FrontFigures::take_traffic(const RevisionId& id) {
@@ -61,7 +62,7 @@ const FrontFigures::Service* FrontFigures::find(const std::string& service) cons
 void FrontFigures::served(activator::RevisionHandle handle, const activator::Served& served) {
   if (ServiceTimes* const times = times_.find(handle); times != nullptr) {
     if (served.dispatched) {
-      times->served(served.took - served.waited);
+      times->served(parts_.clock.now() - served.took, served.took - served.waited, served.waited);
     } else {
       times->refused();
     }

@@ -152,19 +152,44 @@ TEST(RecordingJson, NotesComeBackAsTheyWere) {
                             .arrivals = 9,
                             .held = 1,
                             .in_flight = 2,
-                            .service = {{std::chrono::microseconds{1500}, 8}}};
+                            .service = {{std::chrono::microseconds{1500}, 8}},
+                            .service_total = std::chrono::milliseconds{11},
+                            .waited = {{std::chrono::microseconds{2500}, 2}},
+                            .tenths = {0, 3}};
   const auto again = read_recorded(recorded_json(traffic, kOf));
   ASSERT_TRUE(again);
   const auto& note = std::get<TrafficNote>(*again->input);
   EXPECT_EQ(note.at, traffic.at);
   EXPECT_EQ(note.arrivals, 9);
   EXPECT_EQ(note.service, traffic.service);
+  EXPECT_EQ(note.service_total, traffic.service_total);
+  EXPECT_EQ(note.waited, traffic.waited);
+  EXPECT_EQ(note.tenths, traffic.tenths);
 
   ColdStartNote start{.at = at(2)};
   start.took.start = std::chrono::milliseconds{57};
   const auto cold = read_recorded(recorded_json(start, kOf));
   ASSERT_TRUE(cold);
   EXPECT_EQ(std::get<ColdStartNote>(*cold->input).took, start.took);
+
+  for (const ReplicaEvent event :
+       {ReplicaEvent::started, ReplicaEvent::ready, ReplicaEvent::lost, ReplicaEvent::gone}) {
+    const ReplicaNote replica{.at = at(3), .event = event, .replicas = 2};
+    const auto read = read_recorded(recorded_json(replica, kOf));
+    ASSERT_TRUE(read) << name(event);
+    EXPECT_EQ(std::get<ReplicaNote>(*read->input).event, event);
+    EXPECT_EQ(std::get<ReplicaNote>(*read->input).replicas, 2);
+  }
+}
+
+TEST(RecordingJson, WhatAnOlderProgramDidNotNoteIsNothing) {
+  nlohmann::json line = recorded_json(TrafficNote{.at = at(1), .arrivals = 9}, kOf);
+  line.erase("service_total_ns");
+  line.erase("wait_ms");
+  const auto read = read_recorded(line);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<TrafficNote>(*read->input).arrivals, 9);
+  EXPECT_TRUE(std::get<TrafficNote>(*read->input).waited.empty());
 }
 
 TEST(RecordingJson, AFigureThatIsNoNumberIsReadAsOne) {
