@@ -31,13 +31,23 @@ std::uint64_t upper_edge(std::size_t bucket) {
 
 Histogram::Histogram() : buckets_(bucket_of(static_cast<std::uint64_t>(kLongest.count())) + 1) {}
 
-void Histogram::record(Duration value) {
+void Histogram::record(Duration value, std::uint64_t times) {
+  if (times == 0) return;
   const Duration kept = std::clamp(value, Duration::zero(), kLongest);
-  ++buckets_[bucket_of(static_cast<std::uint64_t>(kept.count()))];
-  ++count_;
-  sum_ += static_cast<double>(kept.count());
+  buckets_[bucket_of(static_cast<std::uint64_t>(kept.count()))] += times;
+  count_ += times;
+  sum_ += static_cast<double>(kept.count()) * static_cast<double>(times);
   min_ = std::min(min_, kept);
   max_ = std::max(max_, kept);
+}
+
+void Histogram::add(const Histogram& other) {
+  if (other.count_ == 0) return;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
+  count_ += other.count_;
+  sum_ += other.sum_;
+  min_ = std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
 }
 
 Duration Histogram::mean() const {

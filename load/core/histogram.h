@@ -16,8 +16,11 @@ class Histogram {
 
   Histogram();
 
-  /// Counts `value`; below zero counts as zero.
-  void record(Duration value);
+  /// Counts `value` so many times; below zero counts as zero.
+  void record(Duration value, std::uint64_t times = 1);
+
+  /// Counts all that `other` has counted.
+  void add(const Histogram& other);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
 

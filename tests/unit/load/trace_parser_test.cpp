@@ -242,6 +242,34 @@ TEST(RecordingTrace, ReadsASecondOfTrafficAsACell) {
   EXPECT_EQ(out.skipped(), "");
 }
 
+TEST(RecordingTrace, ReadsTheTenthsThatItHas) {
+  const Read out = read_in_every_cut(
+      std::string{kRecordingHead} +
+      R"({"type":"traffic","at_ns":1001000000000,"arrivals":6,"service_ms":[[100,4]],"tenths":[1,0,0,3,0,0,0,0,0,0]}
+{"type":"eval","at_ns":1001250000000,"trigger":"tick"}
+{"type":"eval","at_ns":1001340000000,"trigger":"poke"}
+{"type":"traffic","at_ns":1002000000000,"arrivals":3,"service_ms":[],"tenths":[0,0,0,2,0,0,0,0,0,0]}
+{"type":"traffic","at_ns":1003000000000,"arrivals":1,"service_ms":[],"tenths":[0,0,0,2,0,0,0,0,0,0]}
+)");
+
+  EXPECT_EQ(out.problem, "");
+  EXPECT_EQ(out.skipped(), "");
+  // Two were still there at the end of the first second; the third had one that is counted twice.
+  EXPECT_EQ(out.cells,
+            "0+100 x1 p50=100ms; 300+100 x3 p50=100ms; 900+100 x2 p50=100ms; "
+            "1340+0 x1 p50=100ms; 1340+60 x1 p50=100ms; 1340+660 x1 p50=100ms; "
+            "2000+1000 x1 p50=100ms");
+}
+
+TEST(RecordingTrace, RequestsTakeTogetherWhatTheyTook) {
+  const Read out = read_in_every_cut(
+      std::string{kRecordingHead} +
+      R"({"type":"traffic","at_ns":1001000000000,"arrivals":4,"service_ms":[[100,4]],"service_total_ns":360000000}
+)");
+
+  EXPECT_EQ(out.cells, "0+1000 x4 p50=90ms");
+}
+
 TEST(RecordingTrace, CountsWhatItCannotUse) {
   const std::vector<std::pair<const char*, const char*>> rows{
       {R"({"type":"traffic","at_ns":1001000000000,"arri)", "other fields"},
@@ -254,6 +282,9 @@ TEST(RecordingTrace, CountsWhatItCannotUse) {
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":-1})", "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":60000001})", "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"service_ms":[[1]]})", "a figure"},
+      {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"tenths":["x"]})", "a figure"},
+      {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"tenths":[0,0,0,0,0,0,0,0,0,0,0]})",
+       "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"service_ms":[[1,2,3]]})",
        "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"service_ms":[[-1,2]]})",
