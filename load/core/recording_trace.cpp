@@ -110,8 +110,9 @@ void RecordingTrace::emit(TimePoint begin, TimePoint end, std::uint64_t arrivals
   }
   // What was still there at the end came no earlier than it takes.
   const bool timed = !cell_.service_times.empty();
-  const Duration usual = timed ? std::min(cell_.service_times.mean(), kSecond) : kSecond;
-  emit_cell(woken ? *woken_ : in_tenths ? end - usual : begin, end, arrivals, sink);
+  const Duration usual =
+      in_tenths && timed ? std::min(cell_.service_times.mean(), kSecond) : kSecond;
+  emit_cell(std::max(end - usual, woken ? *woken_ : begin), end, arrivals, sink);
 }
 
 void RecordingTrace::emit_cell(TimePoint begin, TimePoint end, std::uint64_t arrivals,

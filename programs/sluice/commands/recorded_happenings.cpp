@@ -20,6 +20,9 @@ using nlohmann::json;
 // A limit is known by a decision that comes at most so much later.
 constexpr Duration kKnownLate = std::chrono::seconds{1};
 
+// While a service is awake there is a line each second.
+constexpr Duration kLinesApart = std::chrono::milliseconds{1500};
+
 // A timer runs a little late, and a window that is a whole number of ticks long is over at one or
 // at the next by how late. What falls due in this time before a tick that was recorded runs with
 // it.
@@ -86,10 +89,11 @@ void RecordedHappenings::take(const std::string& line) {
   if (read && read->input) take(*read->input);
 }
 
-// A stop of the engine began after the line before.
+// A stop of the engine began after the last line before it, and others may tell of its end first.
 void RecordedHappenings::take(const autoscaler::RecordedInput& input) {
-  const TimePoint before = last_;
   const auto* const step = std::get_if<autoscaler::ClockStepInput>(&input);
+  const bool told = step != nullptr && pause_ && step->at - pause_->to < kKnownLate;
+  const TimePoint before = told ? pause_->from : last_;
   if (step != nullptr && step->by > Duration{0} && step->at > before) {
     add(simulation::Standstill{step->at - before}, before);
   }
@@ -118,6 +122,7 @@ void RecordedHappenings::take(const autoscaler::RecordedInput& input) {
 }
 
 void RecordedHappenings::pass(TimePoint at) {
+  if (at - last_ > kLinesApart) pause_ = {last_, at};
   last_ = std::max(last_, at);
   if (!bounds_) return;
   add(*bounds_, last_);

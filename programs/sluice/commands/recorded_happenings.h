@@ -52,6 +52,13 @@ class RecordedHappenings {
   TimePoint last_;  // the time that was read last
   autoscaler::ScalingSpec scaling_;
   ScalingEdits edits_;
+
+  struct Pause {
+    TimePoint from;
+    TimePoint to;
+  };
+
+  std::optional<Pause> pause_;  // the last time for which there are no lines
   bool limited_ = false;
   bool ended_ = false;
   std::optional<autoscaler::BoundsInput> bounds_;  // set when the next line was written

@@ -1,7 +1,6 @@
 #include "programs/sluice/engine/service_times.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@ namespace {
 
 using autoscaler::LatencyCounts;
 
+constexpr Duration kSecond = std::chrono::seconds{1};
 constexpr Duration kTenth = std::chrono::milliseconds{100};
 
 std::vector<std::pair<Duration, std::uint32_t>> counted(const LatencyCounts& counts) {
@@ -30,9 +30,8 @@ void ServiceTimes::served(TimePoint arrived, Duration took, Duration waited) {
   counts_->took_total += took;
   if (waited > Duration{0}) counts_->waited.record(waited);
   ++ended_;
-  if (since_ == TimePoint{} || arrived < since_) return;
-  const auto tenth = static_cast<std::size_t>((arrived - since_) / kTenth);
-  ++counts_->tenths[std::min(tenth, counts_->tenths.size() - 1)];
+  // Looks are made at whole seconds.
+  if (arrived >= since_) ++counts_->tenths[(arrived.time_since_epoch() % kSecond) / kTenth];
 }
 
 autoscaler::TrafficNote ServiceTimes::take(TimePoint now, std::int64_t held,

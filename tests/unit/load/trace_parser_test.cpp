@@ -257,7 +257,7 @@ TEST(RecordingTrace, ReadsTheTenthsThatItHas) {
   // Two were still there at the end of the first second; the third had one that is counted twice.
   EXPECT_EQ(out.cells,
             "0+100 x1 p50=100ms; 300+100 x3 p50=100ms; 900+100 x2 p50=100ms; "
-            "1340+0 x1 p50=100ms; 1340+60 x1 p50=100ms; 1340+660 x1 p50=100ms; "
+            "1340+0 x1 p50=100ms; 1340+60 x1 p50=100ms; 1900+100 x1 p50=100ms; "
             "2000+1000 x1 p50=100ms");
 }
 

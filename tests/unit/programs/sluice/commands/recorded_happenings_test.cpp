@@ -114,6 +114,14 @@ TEST_F(RecordedHappeningsTest, AStopOfTheEngineBeganAfterTheLineBefore) {
   EXPECT_EQ(read(), "8000 stands 14000; ");
 }
 
+TEST_F(RecordedHappeningsTest, AStopIsKnownByTheSecondThatEndsWithIt) {
+  add(autoscaler::TrafficNote{.at = at(8)});
+  add(autoscaler::TrafficNote{.at = at(22)});
+  add(autoscaler::ClockStepInput{.at = at(22), .by = seconds{10}});
+
+  EXPECT_EQ(read(), "8000 stands 14000; ");
+}
+
 TEST_F(RecordedHappeningsTest, SettingsThatChangedHaveTheOtherOnesToo) {
   autoscaler::SpecInput spec{.at = at(3), .scaling = {}};
   spec.scaling.decider.stable_window = seconds{20};
