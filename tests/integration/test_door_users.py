@@ -8,6 +8,7 @@ import sys
 import traceback
 import unittest
 
+from test_dashboard_verb import ClusterCase
 from test_doors import API, CHANGES, ONE, PASSWORD, READS, DoorCase, port_of, problem, token_file, token_in
 from wire import Answer, fetch
 
@@ -127,6 +128,15 @@ class OtherUsers(DoorCase):
                 return 'refused'
 
         self.assertEqual(as_other_user(read), 'refused')
+
+
+class ClustersOfOthers(ClusterCase):
+    def test_a_page_with_the_rights_of_one_user_is_for_no_other(self):
+        served = self.cluster()
+        for path in ('/', '/api/v1/overview'):
+            self.assertEqual(problem(fetch_as_other(served.address, path, host=served.address)),
+                             (403, 'own-user-only'), path)
+            self.assertEqual(served.get(path).status, 200, path)
 
 
 class OtherMachines(DoorCase):

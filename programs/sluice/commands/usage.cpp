@@ -153,6 +153,7 @@ const std::vector<VerbLine>& verb_lines() {
        "  sluice history app\n  sluice history app --since 1h\n"},
       {"record", "write what a service's autoscaler got and decided",
        "  sluice record app -o app.jsonl.gz\n  sluice record app --for 5m -o app.jsonl\n"},
+      {"dashboard", "show the web page", "  sluice dashboard\n  sluice dashboard --context prod\n"},
       {"top", "show the live view", "  sluice top\n  sluice top shop\n"},
       {"logs", "print the output of replicas",
        "  sluice logs app -f\n  sluice logs app --previous --tail 20\n"},
@@ -275,7 +276,7 @@ std::span<const ExitLine> exit_lines() {
                "differs or no run reaches the goal"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "
-               "time"},
+               "time; no cluster answers sluice dashboard"},
       ExitLine{78, "a wrong file, setting or command"},
       ExitLine{128, "128 + n: ended by signal n"},
   };

@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kPagesMax = 1000;
+constexpr std::size_t kNamespaceMost = 63;
 // A line beside the answer, which must not keep it.
 constexpr Duration kVersionPatience = std::chrono::seconds{1};
 
@@ -222,6 +223,11 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   }
   return Failure{kExitUsage, "several engines have a " + found.front().title() +
                                  "; choose one with --engine NAME, or name it " + list};
+}
+
+bool is_namespace(std::string_view name) {
+  return !name.empty() && name.size() <= kNamespaceMost && !name.starts_with('-') &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == name.npos;
 }
 
 Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,

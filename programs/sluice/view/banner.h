@@ -38,6 +38,10 @@ struct BannerFacts {
 /// h2c.
 [[nodiscard]] BannerService banner_service(const nlohmann::json& service);
 
+/// Where a browser finds the dashboard: the link, or the file that opens it with the token if
+/// `edit_page` is one.
+[[nodiscard]] std::string page_text(const std::string& page_url, const std::string& edit_page);
+
 /// What `up` prints first (one-machine.md 1), ended by a newline.
 [[nodiscard]] std::string banner_text(const BannerFacts& facts);
 
