@@ -2,9 +2,24 @@
 
 #include "autoscaler/core/activators/pushed_stat.h"
 
+#include <tuple>
 #include <utility>
 
 namespace sluice::autoscaler {
+namespace {
+
+// What its objects say of it, as against what runs of it.
+bool is_other_spec(const model::Revision& before, const model::Revision& now) {
+  const auto said = [](const model::Revision& revision) {
+    return std::tie(revision.annotations, revision.container_concurrency, revision.hosts,
+                    revision.protocol, revision.timeout, revision.response_start_timeout,
+                    revision.idle_timeout, revision.chosen, revision.claim_memory,
+                    revision.claim_cpu);
+  };
+  return said(before) != said(now);
+}
+
+}  // namespace
 
 Revision* Fleet::find(const RevisionId& id) const {
   const auto found = revisions_.find(id);
@@ -41,7 +56,9 @@ void Fleet::on_revision(model::Revision watched) {
   const bool tell = known == nullptr || known->facts().annotations != watched.annotations;
   const ResolvedScaling scaling = spec_of(watched, tell);
   if (known != nullptr) {
+    const bool other = is_other_spec(known->facts(), watched);
     known->update(std::move(watched), scaling);
+    if (other) around_.events.spec_changed(*known);
     return;
   }
   const RevisionId id = watched.id;
