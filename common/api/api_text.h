@@ -63,6 +63,9 @@ struct ApiTarget {
 /// Longest target that is read.
 inline constexpr std::size_t kApiTargetMax = 4096;
 
+/// `text` for a path segment or a query value.
+[[nodiscard]] std::string url_encoded(std::string_view text);
+
 /// The parts of `text` between each `at`, without empty ones.
 [[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text, char at);
 
