@@ -31,7 +31,6 @@ constexpr std::int64_t kLongStep = 10;
 constexpr std::size_t kRowsInPiece = 200;  // of a series: about half a millisecond
 constexpr std::size_t kPanicsShown = 3;
 constexpr std::size_t kNamesMax = 1000;
-constexpr const char* kReset = "event: reset\ndata: {}\n\n";
 
 ApiAnswer whole_answer(http::ApiAnswer answer) {
   return {std::move(answer), {}, {}, {}};
@@ -51,13 +50,10 @@ std::int64_t whole_seconds(TimePoint at) {
   return std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();
 }
 
-// A stream shows a change of a service's spec by a type of its own.
 std::string live_text(const api::Event& event, Proof proof) {
   const auto data = event_data(event, proof);
   if (!data) return {};
-  const bool spec =
-      event.key.type == "service" && reading::text(reading::parsed(*data), "event") == "changed";
-  return "id: " + std::to_string(event.id) + "\nevent: " + (spec ? "spec" : event.key.type) +
+  return "id: " + std::to_string(event.id) + "\nevent: " + live_type(event, *data) +
          "\ndata: " + *data + "\n\n";
 }
 
@@ -80,6 +76,10 @@ struct ViewApi::Asked {
 ViewApi::ViewApi(ViewFacts facts, const Parts& parts)
     : facts_{std::move(facts)},
       parts_{parts},
+      peer_live_{parts.peers == nullptr
+                     ? std::nullopt
+                     : std::optional<PeerLive>{std::in_place, parts.clock, *parts.peers,
+                                               ServiceFinder{parts.api, *parts.peers}}},
       live_{{.clock = parts.clock,
              .view = parts.view,
              .find = [this](const ServiceName& name) { return parts_.api.find(name); },
@@ -87,7 +87,13 @@ ViewApi::ViewApi(ViewFacts facts, const Parts& parts)
                  [this](const Revision& revision) {
                    return parts_.api.status(revision).at("replicas");
                  },
-             .overview = [this] { return figures(); }}} {}
+             .overview =
+                 [this] {
+                   json all = figures();
+                   if (is_shared()) peer_live_->add_to(all);
+                   return all;
+                 },
+             .peers = peer_live_ ? &*peer_live_ : nullptr}} {}
 
 std::optional<ApiAnswer> ViewApi::answer(const api::ApiRequest& request, const ApiTarget& target) {
   const Path& path = target.path;
@@ -104,6 +110,7 @@ std::optional<ApiAnswer> ViewApi::answer(const api::ApiRequest& request, const A
   if (path[2] == "overview") return whole_answer(http::json_answer(overview()));
   if (path[2] == "memory") return memory();
   if (path[2] == "live") return live(asked);
+  if (path[2] == "changes" && parts_.peers != nullptr) return changes(request, target);
   return std::nullopt;
 }
 
@@ -262,7 +269,10 @@ ApiAnswer ViewApi::live(const Asked& asked) {
       if (target.text(key).empty()) return bad(key, {}, "view=service needs ns and name");
     }
     revision = parts_.api.find(name);
-    if (revision == nullptr) return whole_answer(problem_answer(parts_.api.no_such_service(name)));
+    // Another replica may have it.
+    if (revision == nullptr && !is_shared()) {
+      return whole_answer(problem_answer(parts_.api.no_such_service(name)));
+    }
   }
   const auto proof = static_cast<std::size_t>(asked.request.proof);
   if ((*streams_)[proof] >= kStreamsMax) {
@@ -274,24 +284,24 @@ ApiAnswer ViewApi::live(const Asked& asked) {
   ApiAnswer answer;
   answer.content_type = "text/event-stream";
   if (asked.request.method == "HEAD") return answer;
-  // Of another start, or of a later time of this one.
-  const bool unknown = *id > ring.last_id();
+  // Of another start, or of a later time of this one. What other replicas said is not kept here.
+  const bool unknown = *id > ring.last_id() || (is_shared() && !last.empty());
   answer.body = "id: " + std::to_string(unknown ? ring.last_id() : *id) +
                 "\nevent: hello\ndata: " + json_line(constants()) + "\n\n" +
-                (unknown ? kReset : "");
-  const std::string service = revision == nullptr ? "" : revision->facts().service;
-  api::ApiStream stream{.filter = {.types = {"decision", "replica", "cold_start", "memory",
-                                             "warning", "error", "service"},
-                                   .space = revision == nullptr ? "" : name.space},
+                (unknown ? kStreamReset : "");
+  const bool of_one = view == "service";
+  const std::string shown = revision == nullptr ? name.name : revision->facts().service;
+  api::ApiStream stream{.filter = live_events(of_one ? name.space : std::string{}),
                         .after = unknown ? ring.last_id() : *id,
                         .text_of =
-                            [service, proof = asked.request.proof](const api::Event& event) {
+                            [service = of_one ? shown : std::string{},
+                             proof = asked.request.proof](const api::Event& event) {
                               const bool is_of = service.empty() || event.key.service.empty() ||
                                                  event.key.service == service;
                               return is_of ? live_text(event, proof) : std::string{};
                             },
-                        .missed_text = kReset};
-  if (revision != nullptr) {
+                        .missed_text = kStreamReset};
+  if (of_one) {
     stream.states = live_.service(name);
   } else {
     RowFilter filter{.query = {.text = target.text("q")}};

@@ -1,9 +1,11 @@
 #include "autoscaler/io/view_json.h"
 
+#include "common/json/read.h"
 #include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -37,6 +39,13 @@ void write_key(std::string& out, std::string_view name) {
 void write_text(std::string& out, std::string_view name, const std::string& text) {
   write_key(out, name);
   out += quoted(text);
+}
+
+// The one of `words` that is equal, which lives as long as the program; empty: none is.
+template <std::size_t N>
+std::string_view known_word(const std::array<std::string_view, N>& words, std::string_view text) {
+  const auto found = std::find(words.begin(), words.end(), text);
+  return found == words.end() ? std::string_view{} : *found;
 }
 
 }  // namespace
@@ -88,6 +97,32 @@ void write_row(std::string& out, const FleetRow& row, Reasons reasons,
     write_numbers(out, points);
   }
   out += '}';
+}
+
+std::optional<FleetRow> read_row(const json& row) {
+  FleetRow read{.id = {reading::text(row, "namespace"), reading::text(row, "revision")},
+                .service = reading::text(row, "name"),
+                .state = known_word(FleetTiles::kStates, reading::text(row, "state")),
+                .trouble = known_word(kTroubles, reading::text(row, "trouble")),
+                .ready = reading::integer32(row, "ready", 0),
+                .starting = reading::integer32(row, "starting", 0),
+                .want = reading::integer32(row, "want", 0),
+                .last_cold_start_ms = reading::number(row, "last_cold_start_ms"),
+                .why = reading::text(row, "why")};
+  if (read.id.space.empty() || read.id.name.empty() || read.state.empty()) return std::nullopt;
+  if (reading::text(row, "mode") == "panic") read.panic_since = TimePoint{};
+  const auto figure = [&row](const char* name) {
+    return reading::number(row, name).value_or(std::nan(""));
+  };
+  read.stable = figure("stable");
+  read.panic = figure("panic");
+  read.target = figure("target");
+  read.rps = figure("rps");
+  read.queued = figure("queued");
+  read.in_flight = figure("in_flight");
+  read.p50_ms = figure("p50_ms");
+  read.p99_ms = figure("p99_ms");
+  return read;
 }
 
 void write_point(std::string& out, const SeriesPoint& point) {

@@ -43,7 +43,7 @@ double rank_of(const FleetRow& row) {
 }
 
 double figure_of(const FleetRow& row, std::string_view sort) {
-  if (sort == "rps") return row.rps;
+  if (sort == "rps") return known(row.rps);
   if (sort == "p99") return known(row.p99_ms);
   return sort == "queued" ? known(row.queued) : row.ready;
 }
@@ -77,6 +77,16 @@ bool RowQuery::knows_sort() const {
 bool RowQuery::takes(const FleetRow& row) const {
   if (state == kTrouble ? row.trouble.empty() : !state.empty() && row.state != state) return false;
   return text.empty() || contains(row.service, text) || contains(row.id.space, text);
+}
+
+bool RowQuery::goes_first(const FleetRow& left, const FleetRow& right) const {
+  const auto key_of = [this](const FleetRow& row) {
+    if (sort == "name") return 0.0;
+    return sort == kTrouble ? rank_of(row) : -figure_of(row, sort);
+  };
+  const double own = key_of(left);
+  const double other = key_of(right);
+  return own != other ? own < other : left.id < right.id;
 }
 
 void FleetRows::count(const FleetRow& row, int sign) {
@@ -160,16 +170,10 @@ FleetRows::Page FleetRows::page(const RowQuery& query, std::size_t begin, std::s
   begin = std::min(begin, matching.size());
   const std::size_t end = std::min(matching.size(), begin + limit);
   if (query.sort != "name") {
-    const auto key_of = [&query](const FleetRow& row) {
-      return query.sort == kTrouble ? rank_of(row) : -figure_of(row, query.sort);
-    };
-    const auto goes_first = [&key_of](const FleetRow* left, const FleetRow* right) {
-      const double own = key_of(*left);
-      const double other = key_of(*right);
-      return own != other ? own < other : left->id < right->id;
-    };
     std::partial_sort(matching.begin(), matching.begin() + static_cast<std::ptrdiff_t>(end),
-                      matching.end(), goes_first);
+                      matching.end(), [&query](const FleetRow* left, const FleetRow* right) {
+                        return query.goes_first(*left, *right);
+                      });
   }
   for (std::size_t i = begin; i < end; ++i) page.rows.push_back(matching[i]->id);
   return page;

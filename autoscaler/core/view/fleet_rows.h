@@ -71,6 +71,9 @@ struct RowQuery {
   [[nodiscard]] bool knows_sort() const;
 
   [[nodiscard]] bool takes(const FleetRow& row) const;
+
+  /// The order of the rows, total for different revisions.
+  [[nodiscard]] bool goes_first(const FleetRow& left, const FleetRow& right) const;
 };
 
 /// The rows of all services with what has changed since when. Decides nothing and reads nothing:
