@@ -45,10 +45,14 @@ std::optional<ApiProblem> no_such_replica(const ProcessService& service, const s
 }  // namespace
 
 ApiProblem Engine::no_such_service(const std::string& name) const {
+  constexpr std::size_t kNamesShown = 20;
+  const auto& all = platform_.services();
   std::string list;
-  for (const auto& [known, service] : platform_.services()) {
-    list += (list.empty() ? "" : ", ") + known;
+  std::size_t shown = 0;
+  for (auto at = all.begin(); at != all.end() && shown < kNamesShown; ++at, ++shown) {
+    list += (list.empty() ? "" : ", ") + at->first;
   }
+  if (shown < all.size()) list += " and " + std::to_string(all.size() - shown) + " more";
   return {404, "no-such-service", "No such service", "no service is named " + name,
           list.empty() ? "engine " + setup_.name + " has no services; add one: sluice apply -f FILE"
                        : "services of engine " + setup_.name + ": " + list};
