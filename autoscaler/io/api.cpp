@@ -124,10 +124,10 @@ ApiResult<json> Api::service(const ServiceName& name) {
   return status(*revision);
 }
 
-ApiResult<json> Api::history(const ServiceName& name, TimePoint since) {
+ApiResult<std::unique_ptr<KeptRecords>> Api::history(const ServiceName& name, TimePoint since) {
   const Revision* const revision = find(name);
   if (revision == nullptr) return no_such_service(name);
-  return json(parts_.history.decisions(revision->facts(), since));
+  return parts_.history.decisions(revision->facts(), since);
 }
 
 json Api::not_kept(const ServiceName& name, TimePoint since) {

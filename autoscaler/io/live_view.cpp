@@ -180,16 +180,15 @@ const std::string& LiveView::text_of(const FleetRows::Kept& kept) {
 std::string LiveView::rows_for(FleetReader& reader) {
   if (reader.looks == looks_ && !reader.behind) return {};
   const FleetRows& rows = parts_.view.rows();
-  const auto gone = rows.gone_since(reader.seen);
-  const auto changed = rows.changed_since(reader.seen, kRowsMax);
+  const auto changes = rows.changes_since(reader.seen, kRowsMax);
   reader.looks = looks_;
-  reader.behind = changed.size() == kRowsMax;
-  reader.seen = reader.behind ? changed.back()->version : rows.version();
-  if (!gone) return "event: reset\ndata: {}\n\n";
+  reader.seen = changes ? changes->version : rows.version();
+  reader.behind = reader.seen < rows.version();
+  if (!changes) return "event: reset\ndata: {}\n\n";
   std::string text = "event: fleet\ndata: {\"t\":" + time_of(parts_.clock.now()) +
                      ",\"overview\":" + overview_ + ",\"rows\":[";
   const char* comma = "";
-  for (const FleetRows::Kept* kept : changed) {
+  for (const FleetRows::Kept* kept : changes->rows) {
     if (!reader.filter.takes(kept->row)) continue;
     text += std::exchange(comma, ",");
     if (kept->row.state == "failing" && reader.reasons == Reasons::hidden) {
@@ -199,9 +198,9 @@ std::string LiveView::rows_for(FleetReader& reader) {
     }
   }
   json names = json::array();
-  for (const FleetRows::Gone& each : *gone) {
-    texts_.erase(each.id);
-    if (rows.find(each.id) == nullptr) names.push_back(each.id.space + "/" + each.service);
+  for (const FleetRows::Gone* each : changes->gone) {
+    texts_.erase(each->id);
+    if (rows.find(each->id) == nullptr) names.push_back(each->id.space + "/" + each->service);
   }
   return text + "],\"gone\":" + json_line(names) + "}\n\n";
 }

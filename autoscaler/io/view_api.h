@@ -50,6 +50,7 @@ class ViewApi {
   [[nodiscard]] nlohmann::json figures() const;
   [[nodiscard]] nlohmann::json overview() const;
   [[nodiscard]] api::ApiAnswer rows(const Asked& asked) const;
+  void write_listed(std::string& body, const FleetRow& row, Reasons reasons) const;
   [[nodiscard]] api::ApiAnswer series(const Asked& asked, const Revision& revision) const;
   [[nodiscard]] api::ApiAnswer cold_starts(const Asked& asked, const Revision& revision) const;
   [[nodiscard]] api::ApiAnswer memory() const;

@@ -27,9 +27,6 @@ void write_point(std::string& out, const SeriesPoint& point);
 /// Appends an array; NaN is null.
 void write_numbers(std::string& out, std::span<const float> numbers);
 
-/// A quoted JSON string.
-[[nodiscard]] std::string quoted(const std::string& text);
-
 /// The counts of services by state and trouble.
 [[nodiscard]] nlohmann::json tiles_json(const FleetTiles& tiles);
 

@@ -86,7 +86,6 @@ App::App(Config config)
             .nodes = &nodes_,
             .placement = placement_,
             .events = events_,
-            .loop = time_,
             .elsewhere = [this](const RevisionId& id) { return holder_of(id); }}},
       view_api_{
           {.program = facts(), .form = "cluster", .edit = !config_.api_token_file.empty()},

@@ -161,7 +161,6 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .nodes = nullptr,
             .placement = placement_,
             .events = events,
-            .loop = loop_,
             .front = &figures_,
             .mover = &mover_}},
       view_api_{

@@ -158,7 +158,7 @@ TEST_F(FleetEventsTest, ADecisionIsPublishedAndKept) {
   EXPECT_EQ(decision["bounded"], 10);
   const auto history = api_.history({"shop", "web"}, {});
   ASSERT_TRUE(history);
-  EXPECT_EQ(history->back()["bounded"], 10);
+  EXPECT_EQ(records_of(*history).back()["bounded"], 10);
   const auto explained = api_.explain({"shop", "web"}, clock_.now());
   ASSERT_TRUE(explained);
   EXPECT_EQ((*explained)["bounded"], 10);
@@ -221,7 +221,6 @@ TEST_F(FleetEventsTest, TheReplicaThatGovernsAMissingServiceIsNamed) {
               .nodes = &nodes_,
               .placement = placement_,
               .events = ring_,
-              .loop = clock_,
               .elsewhere = [](const RevisionId& id) { return id.name + "-holder at 10.0.0.5"; }}};
 
   const auto missing = shared.wake({"shop", "other"});
