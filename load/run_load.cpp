@@ -36,6 +36,8 @@ constexpr int kInterrupted = 130;
 // The engine tells of a cold start after its answer has gone out: wait for its last words.
 constexpr Duration kLastWords = std::chrono::milliseconds{200};
 
+constexpr const char* kEraseToEnd = "\x1b[K";
+
 void complain(const std::string& text) {
   std::fprintf(stderr, "sluice load: %s\n", text.c_str());
 }
@@ -91,12 +93,28 @@ class LoadProgram {
   void start() {
     started_ = true;
     run_.start([this] { all_sent(); });
+    show_progress();
     watch_.begin(run_.began());
     if (stopped_) run_.stop();
   }
 
+  // Once a second, where a person watches.
+  void show_progress() {
+    const std::size_t width = terminal_width(STDERR_FILENO);
+    if (width == 0) return;
+    progress_.expires_after(std::chrono::seconds{1});
+    progress_.async_wait([this, width](ErrorCode error) {
+      if (error) return;
+      const std::string text = progress_text(plan_, run_.tally(), clock_.now() - run_.began());
+      std::fprintf(stderr, "\r%s%s", text.substr(0, width - 1).c_str(), kEraseToEnd);
+      show_progress();
+    });
+  }
+
   void all_sent() {
     sent_ = true;
+    progress_.cancel();
+    if (terminal_width(STDERR_FILENO) > 0) std::fprintf(stderr, "\r%s", kEraseToEnd);
     length_ = clock_.now() - run_.began();
     const Duration patience = stopped_ ? Duration::zero() : time_to_watch();
     if (patience == Duration::zero()) {
@@ -141,6 +159,7 @@ class LoadProgram {
   LoadPlan plan_;
   asio::signal_set signals_{loop_, SIGINT, SIGTERM};
   asio::steady_timer after_{loop_};
+  asio::steady_timer progress_{loop_};
   EngineWatch watch_;
   LoadRun run_;
   Duration length_{0};
@@ -168,6 +187,26 @@ bool publish(const Options& options, const std::string& text, const std::string&
   return written;
 }
 
+// A run that no application answered has measured nothing, whatever it was to be judged by.
+int availability(const Report& report) {
+  const Tally& tally = report.tally;
+  const std::uint64_t answered = tally.ended(Ending::answered);
+  const bool nothing_came = answered == 0 && tally.errors() > 0;
+  if (nothing_came) {
+    complain(
+        "no server answers at " + report.plan.url +
+        (report.first_error.empty() ? " within the timeout" : " (" + report.first_error + ")") +
+        "; start one: sluice up -- COMMAND");
+  } else if (answered > 0 && tally.refused() == answered) {
+    complain("Sluice itself refused all " + grouped(answered) + " requests to " + report.plan.url +
+             "; check the name of the service (sluice get) and its state "
+             "(sluice explain SERVICE)");
+  } else {
+    return kExitOk;
+  }
+  return kExitUnavailable;
+}
+
 int judged(const Report& report, const std::vector<Verdict>& verdicts) {
   int status = kExitOk;
   for (const Verdict& verdict : verdicts) {
@@ -178,17 +217,11 @@ int judged(const Report& report, const std::vector<Verdict>& verdicts) {
              "the URL is a service of an engine");
     status = kExitFailure;
   }
-  const bool none_connected = report.tally.sent() > 0 &&
-                              report.tally.ended(Ending::answered) == 0 &&
-                              report.tally.ended(Ending::connect) > 0;
-  if (status != kExitOk || !none_connected) return status;
-  complain("no server answers at " + report.plan.url + " (" + report.first_error +
-           "); start one: sluice up -- COMMAND");
-  return kExitUnavailable;
+  return status == kExitOk ? availability(report) : status;
 }
 
 void announce(const Options& options) {
-  if (isatty(STDERR_FILENO) == 0) return;
+  if (terminal_width(STDERR_FILENO) == 0) return;
   std::fprintf(stderr, "%s to %s; Ctrl-C stops it and prints the report so far\n",
                describe(options.plan).c_str(), options.plan.url.c_str());
 }
@@ -248,7 +281,7 @@ int run_load(std::vector<std::string> args) {
     auto options = parse_options(args);
     if (!options) {
       complain(options.error().text());
-      return kExitUsage;
+      return options.error().status;
     }
     return carry_out(std::move(*options), args);
   } catch (const std::exception& error) {

@@ -42,21 +42,13 @@ json Api::status(const Revision& revision) const {
                         parts_.seen.last_cold_start(revision));
 }
 
-// One that only drains is no service of its own: its replicas stand with the one that took its
-// place.
 std::size_t Api::service_count() {
-  const Fleet::Revisions& all = parts_.fleet.revisions();
-  return static_cast<std::size_t>(std::count_if(
-      all.begin(), all.end(), [](const auto& each) { return each.second->facts().in_service; }));
+  return parts_.fleet.serving().size();
 }
 
 std::vector<RevisionId> Api::listed(std::size_t begin, std::size_t end) {
   std::vector<RevisionId> page;
-  std::size_t place = 0;
-  for (const auto& [id, revision] : parts_.fleet.revisions()) {
-    if (place >= end) break;
-    if (revision->facts().in_service && place++ >= begin) page.push_back(id);
-  }
+  for (std::size_t i = begin; i < end; ++i) page.push_back(parts_.fleet.serving()[i]->facts().id);
   return page;
 }
 
@@ -97,35 +89,26 @@ json Api::version() {
 // By the name of its service, else by its own: no revision hides a service. Of several revisions of
 // one service the one that most is wanted of. One that only drains is no service.
 Revision* Api::find(const ServiceName& name) const {
-  const Fleet::Revisions& all = parts_.fleet.revisions();
   Revision* best = nullptr;
-  const auto look = [&](const RevisionId& id, Revision& revision) {
-    const model::Revision& facts = revision.facts();
-    if (id.space != name.space || facts.service != name.name || facts.retired) return;
+  for (Revision* const each : parts_.fleet.of_service(name.space, name.name)) {
+    const model::Revision& facts = each->facts();
+    if (facts.retired) continue;
     const bool better = best == nullptr || !best->facts().in_service ||
-                        (facts.in_service && revision.want() >= best->want());
-    if (better) best = &revision;
-  };
-  // On one machine their names begin with that of the service, as a rule.
-  const std::string prefix = name.name + "-";
-  for (auto at = all.lower_bound({name.space, prefix});
-       parts_.front != nullptr && at != all.end() && at->first.name.starts_with(prefix); ++at) {
-    look(at->first, *at->second);
+                        (facts.in_service && each->want() >= best->want());
+    if (better) best = each;
   }
   if (best != nullptr) return best;
-  for (const auto& [id, revision] : all) look(id, *revision);
-  if (best != nullptr) return best;
-  const auto own = all.find({name.space, name.name});
-  return own == all.end() ? nullptr : own->second.get();
+  const auto own = parts_.fleet.revisions().find({name.space, name.name});
+  return own == parts_.fleet.revisions().end() ? nullptr : own->second.get();
 }
 
 ApiProblem Api::no_such_service(const ServiceName& name) const {
   std::string known;
   std::size_t shown = 0;
-  for (const auto& [id, each] : parts_.fleet.revisions()) {
-    if (!each->facts().in_service) continue;
+  for (const Revision* const each : parts_.fleet.serving()) {
     if (++shown > kNamesShown) break;
-    known += (known.empty() ? "" : ", ") + id.space + "/" + each->facts().service;
+    const model::Revision& facts = each->facts();
+    known += (known.empty() ? "" : ", ") + facts.id.space + "/" + facts.service;
   }
   std::string fix = known.empty() ? "there are none yet" : "there are " + known;
   const std::string holder =
@@ -141,10 +124,10 @@ ApiResult<json> Api::service(const ServiceName& name) {
   return status(*revision);
 }
 
-ApiResult<json> Api::history(const ServiceName& name, TimePoint since) {
+ApiResult<std::unique_ptr<KeptRecords>> Api::history(const ServiceName& name, TimePoint since) {
   const Revision* const revision = find(name);
   if (revision == nullptr) return no_such_service(name);
-  return json(parts_.history.decisions(revision->facts(), since));
+  return parts_.history.decisions(revision->facts(), since);
 }
 
 json Api::not_kept(const ServiceName& name, TimePoint since) {

@@ -9,12 +9,12 @@
 #include "autoscaler/placement/io/mover.h"
 #include "common/api/event_ring.h"
 #include "common/base/ids.h"
-#include "common/loop/loop.h"
 #include "common/time/time_point.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,7 +41,6 @@ class Api final : public ServicesApi {
     const NodeBook* nodes;  ///< null where there are none
     const placement::Placement& placement;
     api::EventRing& events;
-    Loop& loop;                         ///< long answers are made in several turns of it
     const FrontFacts* front = nullptr;  ///< null in a cluster
     Mover* mover = nullptr;             ///< null where nothing is moved between places
     /// Which other replica governs a revision of that name, if there is one, as `POD at ADDRESS`;
@@ -56,9 +55,10 @@ class Api final : public ServicesApi {
   nlohmann::json status_of(const RevisionId& revision) override;
   ApiResult<nlohmann::json> service(const ServiceName& name) override;
   ApiResult<nlohmann::json> explain(const ServiceName& name, std::optional<TimePoint> at) override;
-  ApiResult<nlohmann::json> history(const ServiceName& name, TimePoint since) override;
+  ApiResult<std::unique_ptr<KeptRecords>> history(const ServiceName& name,
+                                                  TimePoint since) override;
   nlohmann::json not_kept(const ServiceName& name, TimePoint since) override;
-  void recording(const ServiceName& name, TimePoint since, RecordingDone done) override;
+  ApiResult<http::AnswerParts> recording(const ServiceName& name, TimePoint since) override;
   ApiResult<nlohmann::json> wake(const ServiceName& name) override;
   ApiResult<nlohmann::json> sleep(const ServiceName& name) override;
   ApiResult<nlohmann::json> scale(const ServiceName& name, const ScaleBounds& bounds) override;

@@ -1,6 +1,7 @@
 #include "autoscaler/io/api_routes.h"
 
 #include "autoscaler/io/page_answer.h"
+#include "autoscaler/io/record_answers.h"
 #include "autoscaler/io/shown_facts.h"
 #include "autoscaler/io/since.h"
 #include "autoscaler/io/time_text.h"
@@ -100,52 +101,29 @@ Whole method_not_allowed(const Asked& asked, const std::string& allow) {
           (asked.machine == nullptr ? "; changes are made on the objects of the platform" : ""));
 }
 
-// A page of `items`, which start at place `next`; `more` is beside them.
-Whole list_answer(const json& items, const ApiTarget& target, const json& more = json::object()) {
+// A page of `items`, which start at place `next`.
+Whole list_answer(const json& items, const ApiTarget& target) {
   const auto page = http::page_of(target, items.size());
   if (!page) return problem_answer(page.error());
   json shown = json::array();
   for (std::size_t i = page->begin; i < page->end; ++i) shown.push_back(items[i]);
-  return http::page_answer(shown, *page, items.size(), more);
+  return http::page_answer(shown, *page, items.size());
 }
 
-// One by one, so that a long page holds up nothing else.
 ApiAnswer services_answer(const Asked& asked) {
   const std::size_t count = asked.services.service_count();
   const auto page = http::page_of(asked.target, count);
   if (!page) return whole(problem_answer(page.error()));
   ApiAnswer answer;
-  answer.pieces = http::pieces_of_page(
+  answer.parts = http::parts_of_page(
       *page, count,
       [&services = asked.services, shows_all = asked.shows_all(),
-       ids = asked.services.listed(page->begin, page->end)](std::size_t place) {
-        json status = place < ids.size() ? services.status_of(ids[place]) : json{};
-        if (status.is_null()) return std::string{};
+       ids = asked.services.listed(page->begin, page->end)](std::string& body, std::size_t place) {
+        json status = services.status_of(ids[place]);
+        if (status.is_null()) return;
         if (!shows_all) hide_failures(status);
-        return json_line(status);
+        body += json_line(status);
       });
-  return answer;
-}
-
-Whole history_answer(const Asked& asked, const ServiceName& name) {
-  const auto from = since_in(asked.target, "10m", asked.now);
-  if (!from) return problem_answer(from.error());
-  const auto decisions = asked.services.history(name, *from);
-  if (!decisions) return problem_answer(decisions.error());
-  const json not_kept = asked.services.not_kept(name, *from);
-  if (not_kept.empty()) return list_answer(*decisions, asked.target);
-  return list_answer(*decisions, asked.target, {{"not_kept", not_kept}});
-}
-
-ApiAnswer recording_answer(const Asked& asked, const ServiceName& name) {
-  const auto from = since_in(asked.target, "15m", asked.now);
-  if (!from) return whole(problem_answer(from.error()));
-  ApiAnswer answer;
-  answer.later = [&services = asked.services, name, from = *from](const ApiAnswer::Later& done) {
-    services.recording(name, from, [done](const ApiResult<std::string>& text) {
-      done(text ? text_answer(*text) : problem_answer(text.error()));
-    });
-  };
   return answer;
 }
 
@@ -259,13 +237,18 @@ Whole revisions_answer(const Asked& asked, const std::string& name) {
   return revisions ? list_answer(*revisions, asked.target) : problem_answer(revisions.error());
 }
 
+// A tag claims a host and `write` changes a file: through the front door there are percentages
+// alone.
 Whole traffic_answer(const Asked& asked, const std::string& name) {
   if (asked.request.method != "POST") return method_not_allowed(asked, "POST");
-  if (asked.request.proof != Proof::socket) {
-    return socket_only("a change of traffic", "sluice traffic " + name + " REVISION=PERCENT");
+  if (const auto refused = asked.change(asked.request)) return problem_answer(*refused);
+  const json body = reading::parsed(asked.request.body);
+  const bool write = asked.target.flag("write");
+  const bool more = write || (body.is_object() && body.size() > body.count("percents"));
+  if (more && asked.request.proof != Proof::socket) {
+    return socket_only("a change of traffic other than percentages", "sluice traffic " + name);
   }
-  return answer_of(asked.machine->set_traffic(name, reading::parsed(asked.request.body),
-                                              asked.target.flag("write")));
+  return answer_of(asked.machine->set_traffic(name, body, write));
 }
 
 // Of /api/v1/services/{ns}/{name} itself.
@@ -331,8 +314,9 @@ ApiAnswer service_answer(const Asked& asked) {
   if (logs || verb == "explain" || verb == "history" || verb == "recording") {
     if (!asked.is_read()) return whole(method_not_allowed(asked, "GET"));
     if (logs) return logs_answer(asked, name.name);
-    if (verb == "recording") return recording_answer(asked, name);
-    return whole(verb == "history" ? history_answer(asked, name) : explain_answer(asked, name));
+    const auto answer = verb == "recording" ? recording_answer : history_answer;
+    if (verb != "explain") return answer(asked.services, asked.target, name, asked.now);
+    return whole(explain_answer(asked, name));
   }
   if (verb == "wake" || verb == "sleep" || verb == "scale" || verb == "move") {
     return whole(order_answer(asked, name, verb));

@@ -2,9 +2,32 @@
 
 #include "autoscaler/core/activators/pushed_stat.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace sluice::autoscaler {
+namespace {
+
+// What its objects say of it, as against what runs of it.
+bool is_other_spec(const model::Revision& before, const model::Revision& now) {
+  const auto said = [](const model::Revision& revision) {
+    return std::tie(revision.annotations, revision.container_concurrency, revision.hosts,
+                    revision.protocol, revision.timeout, revision.response_start_timeout,
+                    revision.idle_timeout, revision.chosen, revision.claim_memory,
+                    revision.claim_cpu);
+  };
+  return said(before) != said(now);
+}
+
+template <class Pointer>
+auto place_of(std::vector<Pointer>& list, const RevisionId& id) {
+  return std::lower_bound(
+      list.begin(), list.end(), id,
+      [](const Revision* each, const RevisionId& other) { return each->facts().id < other; });
+}
+
+}  // namespace
 
 Revision* Fleet::find(const RevisionId& id) const {
   const auto found = revisions_.find(id);
@@ -41,7 +64,15 @@ void Fleet::on_revision(model::Revision watched) {
   const bool tell = known == nullptr || known->facts().annotations != watched.annotations;
   const ResolvedScaling scaling = spec_of(watched, tell);
   if (known != nullptr) {
+    const bool other = is_other_spec(known->facts(), watched);
+    const std::string service = known->facts().service;
+    const bool in_service = known->facts().in_service;
     known->update(std::move(watched), scaling);
+    if (other) around_.events.spec_changed(*known);
+    const model::Revision& facts = known->facts();
+    if (facts.service == service && facts.in_service == in_service) return;
+    unlist(facts.id, service, in_service);
+    list(*known);
     return;
   }
   const RevisionId id = watched.id;
@@ -51,13 +82,36 @@ void Fleet::on_revision(model::Revision watched) {
                       {{"revision", id.space + "/" + id.name}});
     return;
   }
+  list(*revision);
   revisions_.emplace(id, std::move(revision));
+}
+
+void Fleet::list(Revision& revision) {
+  const model::Revision& facts = revision.facts();
+  std::vector<Revision*>& others = by_service_[{facts.id.space, facts.service}];
+  others.insert(place_of(others, facts.id), &revision);
+  if (facts.in_service) serving_.insert(place_of(serving_, facts.id), &revision);
+}
+
+void Fleet::unlist(const RevisionId& id, const std::string& service, bool in_service) {
+  const auto found = by_service_.find({id.space, service});
+  found->second.erase(place_of(found->second, id));
+  if (found->second.empty()) by_service_.erase(found);
+  if (in_service) serving_.erase(place_of(serving_, id));
+}
+
+const std::vector<Revision*>& Fleet::of_service(const std::string& space,
+                                                const std::string& service) const {
+  static const std::vector<Revision*> kNone;
+  const auto found = by_service_.find({space, service});
+  return found == by_service_.end() ? kNone : found->second;
 }
 
 bool Fleet::drop(const RevisionId& revision, std::string_view what) {
   const auto found = revisions_.find(revision);
   if (found == revisions_.end()) return false;
   around_.events.gone(*found->second, what);
+  unlist(revision, found->second->facts().service, found->second->facts().in_service);
   revisions_.erase(found);
   around_.hub.remove(revision, around_.clock.now());
   around_.placement.forget(revision);

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::autoscaler {
@@ -46,16 +47,28 @@ class Fleet final : public model::Listener {
 
   [[nodiscard]] const Revisions& revisions() const { return revisions_; }
 
+  /// Those in service, in the order of their ids. One that only drains is no service of its own:
+  /// its replicas stand with the one that took its place.
+  [[nodiscard]] const std::vector<const Revision*>& serving() const { return serving_; }
+
+  /// All of a service, in the order of their ids.
+  [[nodiscard]] const std::vector<Revision*>& of_service(const std::string& space,
+                                                         const std::string& service) const;
+
   [[nodiscard]] const ClusterConfig& config() const { return config_; }
 
  private:
   [[nodiscard]] Revision* find(const RevisionId& id) const;
   [[nodiscard]] ResolvedScaling spec_of(const model::Revision& revision, bool tell) const;
   bool drop(const RevisionId& revision, std::string_view what);
+  void list(Revision& revision);
+  void unlist(const RevisionId& id, const std::string& service, bool in_service);
 
   Surroundings& around_;
   ClusterConfig config_;
   Revisions revisions_;
+  std::vector<const Revision*> serving_;
+  std::map<std::pair<std::string, std::string>, std::vector<Revision*>> by_service_;
 };
 
 }  // namespace sluice::autoscaler

@@ -181,6 +181,20 @@ void FleetEvents::publish_service(const Revision& revision, std::string_view wha
   events_.publish(event);
 }
 
+void FleetEvents::spec_changed(const Revision& revision) {
+  const bool tells = front_ == nullptr && begun_ && revision.facts().in_service;
+  if (tells) publish_service(revision, "changed");
+}
+
+void FleetEvents::pressure_changed(const std::string& name, const NodeBook::Node& node) {
+  json event = node_json(name, node);
+  for (const char* const key : {"name", "silent", "heard", "throttled"}) event.erase(key);
+  event.update(event_json("memory", clock_.now()));
+  event["node"] = name;
+  event["why"] = "on node " + name;
+  events_.publish(event);
+}
+
 void FleetEvents::gone(const Revision& revision, std::string_view what) {
   if (watch_ != nullptr) watch_->on_gone(revision);
   const bool known = seen_.erase(revision.facts().id) > 0;

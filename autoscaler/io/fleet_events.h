@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/core/decision/decision_record.h"
+#include "autoscaler/core/nodes/node_book.h"
 #include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/front_facts.h"
 #include "autoscaler/io/history.h"
@@ -62,6 +63,14 @@ class FleetEvents {
 
   /// The service event of a revision: `what` has happened to it, such as `changed`.
   void publish_service(const Revision& revision, std::string_view what);
+
+  /// The objects of a revision say something else of how it is scaled and served. Published in
+  /// a cluster only: on one machine the part that takes specs does that.
+  void spec_changed(const Revision& revision);
+
+  /// The pressure of a node is another than in its last report. An event of no service.
+  void pressure_changed(const std::string& name, const NodeBook::Node& node);
+
   /// An activator has seen a start to its end.
   void cold_start(const Revision& revision, const proto::ColdStart& start);
 

@@ -12,8 +12,8 @@ namespace sluice::autoscaler {
 namespace {
 
 constexpr auto kSecond = std::chrono::seconds{1};
-// Revisions in one turn of the loop: about half a millisecond.
-constexpr std::size_t kPerTurn = 100;
+// Revisions in one turn of the loop: some 0.2 ms.
+constexpr std::size_t kPerTurn = 40;
 // What was counted before must have left the window when a mark begins again (LatencyMark).
 constexpr Duration kLivelyAfter = std::chrono::seconds{60};
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();

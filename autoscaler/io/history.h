@@ -1,12 +1,14 @@
 #pragma once
 
 #include "autoscaler/core/decision/decision_record.h"
+#include "autoscaler/io/kept_records.h"
 #include "common/model/revision.h"
 #include "common/time/time_point.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,9 +29,9 @@ class History {
   virtual void record_cold_start(const model::Revision& of, TimePoint at,
                                  const nlohmann::json& event) = 0;
 
-  /// Decisions since `since` in the shape of protocols.md 5, newest last.
-  [[nodiscard]] virtual std::vector<nlohmann::json> decisions(const model::Revision& of,
-                                                              TimePoint since) const = 0;
+  /// Decisions since `since` in the shape of protocols.md 5, newest last. This outlives them.
+  [[nodiscard]] virtual std::unique_ptr<KeptRecords> decisions(const model::Revision& of,
+                                                               TimePoint since) const = 0;
 
   /// Decisions since `since` that were to be kept and are not: {"from","to","count","reason",
   /// "lasts"} each, with `lasts` for what continues; without "from" and "count" all before "to".
@@ -40,12 +42,13 @@ class History {
   [[nodiscard]] virtual std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                                   TimePoint at) const = 0;
 
-  /// Cold starts in one answer: more would hold up the thread.
+  /// Cold starts in one answer.
   static constexpr std::size_t kColdStartsShown = 100;
 
-  /// The cold_start events since `since`, the newest first, at most kColdStartsShown.
-  [[nodiscard]] virtual std::vector<nlohmann::json> cold_starts(const model::Revision& of,
-                                                                TimePoint since) const = 0;
+  /// The cold_start events since `since`, the newest first, at most kColdStartsShown. This outlives
+  /// them.
+  [[nodiscard]] virtual std::unique_ptr<KeptRecords> cold_starts(const model::Revision& of,
+                                                                 TimePoint since) const = 0;
 
   /// The newest cold_start event not after `at`.
   [[nodiscard]] virtual std::optional<nlohmann::json> cold_start_at(const model::Revision& of,

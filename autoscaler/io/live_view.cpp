@@ -1,9 +1,12 @@
 #include "autoscaler/io/live_view.h"
 
+#include "common/json/parse.h"
+#include "common/json/read.h"
 #include "common/json/write.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <utility>
@@ -35,6 +38,18 @@ json short_replicas(const json& replicas) {
 
 }  // namespace
 
+api::EventFilter live_events(const std::string& space) {
+  return {.types = {"decision", "replica", "cold_start", "memory", "warning", "error", "service",
+                    "move", "place"},
+          .space = space};
+}
+
+std::string live_type(const api::Event& event, const std::string& data) {
+  const bool spec =
+      event.key.type == "service" && reading::text(reading::parsed(data), "event") == "changed";
+  return spec ? "spec" : event.key.type;
+}
+
 bool RowFilter::takes(const FleetRow& row) const {
   if (!query.takes(row)) return false;
   return names.empty() || names.contains(row.id.space + "/" + row.service);
@@ -44,8 +59,9 @@ bool RowFilter::takes(const FleetRow& row) const {
 struct LiveView::Watched {
   ServiceName name;
   std::list<ServiceReader*> readers{};
-  std::uint64_t number = 0;  // of the sample; 0: there is none yet
-  std::string body{};        // of it, without its time
+  std::unique_ptr<PeerService> far{};  // null: no other replica can show it
+  std::uint64_t number = 0;            // of the sample; 0: there is none yet
+  std::string body{};                  // of it, without its time
   std::string text{};
   TimePoint sent{};
 };
@@ -59,8 +75,8 @@ struct LiveView::Shared {
 
 class LiveView::FleetReader final : public api::ApiStates {
  public:
-  FleetReader(std::shared_ptr<Shared> shared, RowFilter asked, Reasons shown, std::uint64_t now)
-      : filter{std::move(asked)}, reasons{shown}, seen{now}, shared_{std::move(shared)} {
+  FleetReader(std::shared_ptr<Shared> shared, RowFilter asked, Reasons shown)
+      : filter{std::move(asked)}, reasons{shown}, shared_{std::move(shared)} {
     shared_->fleet.push_back(this);
   }
 
@@ -75,21 +91,34 @@ class LiveView::FleetReader final : public api::ApiStates {
   void on_news(std::function<void()> news) override { news_ = std::move(news); }
 
   [[nodiscard]] std::string take() override {
-    return shared_->view == nullptr ? std::string{} : shared_->view->rows_for(*this);
+    return std::exchange(events_, {}) +
+           (shared_->view == nullptr ? std::string{} : shared_->view->rows_for(*this));
   }
 
   void tell() const {
     if (news_) news_();
   }
 
+  void add_events(const std::string& text) {
+    events_ = events_.size() + text.size() > kEventBytesMax ? kStreamReset : events_ + text;
+  }
+
+  // Where it is in a book of rows.
+  struct Place {
+    const FleetRows* of = nullptr;
+    std::uint64_t seen = 0;  // version of the rows
+    bool behind = false;     // there are more rows of the last look
+  };
+
   RowFilter filter;
   Reasons reasons;
-  std::uint64_t seen;       // version of the rows
-  std::uint64_t looks = 0;  // the last look that it got something of
-  bool behind = false;      // there are more rows of that look
+  std::vector<Place> places;
+  std::uint64_t looks = 0;   // the last look that it got something of
+  std::uint64_t breaks = 0;  // PeerLive::breaks() that it knows of
 
  private:
   std::shared_ptr<Shared> shared_;
+  std::string events_;  // of other replicas
   std::function<void()> news_;
 };
 
@@ -114,8 +143,16 @@ class LiveView::ServiceReader final : public api::ApiStates {
   void on_news(std::function<void()> news) override { news_ = std::move(news); }
 
   [[nodiscard]] std::string take() override {
-    return std::exchange(seen_, watched_->number) == watched_->number ? "" : watched_->text;
+    std::string text = std::exchange(events_, {});
+    if (std::exchange(seen_, watched_->number) != watched_->number) text += watched_->text;
+    return text;
   }
+
+  void add_events(const std::string& text) {
+    events_ = events_.size() + text.size() > kEventBytesMax ? kStreamReset : events_ + text;
+  }
+
+  [[nodiscard]] Watched& watched() const { return *watched_; }
 
   void tell() const {
     if (news_) news_();
@@ -126,6 +163,7 @@ class LiveView::ServiceReader final : public api::ApiStates {
   std::pair<std::string, std::string> key_;
   Watched* watched_ = nullptr;  // shared_ has it for as long as it has readers
   std::uint64_t seen_ = 0;
+  std::string events_;  // of another replica
   std::function<void()> news_;
 };
 
@@ -134,28 +172,43 @@ LiveView::LiveView(Parts parts)
       shared_{std::make_shared<Shared>(Shared{.view = this})},
       quarter_{parts_.clock.timer()} {
   parts_.view.on_look([this] { on_look(); });
+  if (parts_.peers == nullptr) return;
+  parts_.peers->on_events([this](const std::string& text) { show_events(text); });
 }
 
 LiveView::~LiveView() {
   shared_->view = nullptr;
   parts_.view.on_look(nullptr);
+  if (parts_.peers != nullptr) parts_.peers->on_events(nullptr);
 }
 
 void LiveView::readers_changed() {
   parts_.view.keep_looking(!shared_->fleet.empty());
   if (shared_->fleet.empty()) texts_.clear();
+  if (parts_.peers != nullptr) parts_.peers->read_fleet(!shared_->fleet.empty());
 }
 
 std::shared_ptr<api::ApiStates> LiveView::fleet(RowFilter filter, Reasons reasons) {
-  auto reader = std::make_shared<FleetReader>(shared_, std::move(filter), reasons,
-                                              parts_.view.rows().version());
+  auto reader = std::make_shared<FleetReader>(shared_, std::move(filter), reasons);
   reader->looks = looks_;
   readers_changed();
+  const auto add = [&reader](const FleetRows& rows) {
+    reader->places.push_back({.of = &rows, .seen = rows.version()});
+  };
+  add(parts_.view.rows());
+  if (parts_.peers == nullptr) return reader;
+  add(parts_.peers->rows());
+  reader->breaks = parts_.peers->breaks();
   return reader;
 }
 
 std::shared_ptr<api::ApiStates> LiveView::service(const ServiceName& name) {
   auto reader = std::make_shared<ServiceReader>(shared_, name);
+  Watched& watched = reader->watched();
+  if (parts_.peers != nullptr && watched.far == nullptr) {
+    watched.far = parts_.peers->service(
+        name, [this, &watched](const PeerNews& news) { show_far(watched, news); });
+  }
   if (!std::exchange(sampling_, true)) on_quarter();
   return reader;
 }
@@ -167,9 +220,17 @@ void LiveView::on_look() {
   for (const FleetReader* reader : shared_->fleet) reader->tell();
 }
 
-const std::string& LiveView::text_of(const FleetRows::Kept& kept) {
+void LiveView::show_events(const std::string& text) const {
+  for (FleetReader* reader : shared_->fleet) {
+    reader->add_events(text);
+    reader->tell();
+  }
+}
+
+const std::string& LiveView::text_of(const FleetRows& of, const FleetRows::Kept& kept) {
   Text& text = texts_[kept.row.id];
-  if (text.version != kept.version) {
+  if (text.of != &of || text.version != kept.version) {
+    text.of = &of;
     text.version = kept.version;
     text.row.clear();
     write_row(text.row, kept.row, Reasons::shown);
@@ -177,47 +238,68 @@ const std::string& LiveView::text_of(const FleetRows::Kept& kept) {
   return text.row;
 }
 
+// Of a revision that another replica has taken over there may be a row in each book for a moment.
+bool LiveView::is_shown(const RevisionId& id) const {
+  return parts_.view.rows().find(id) != nullptr ||
+         (parts_.peers != nullptr && parts_.peers->rows().find(id) != nullptr);
+}
+
 std::string LiveView::rows_for(FleetReader& reader) {
-  if (reader.looks == looks_ && !reader.behind) return {};
-  const FleetRows& rows = parts_.view.rows();
-  const auto gone = rows.gone_since(reader.seen);
-  const auto changed = rows.changed_since(reader.seen, kRowsMax);
+  const bool behind = std::any_of(reader.places.begin(), reader.places.end(),
+                                  [](const auto& place) { return place.behind; });
+  if (reader.looks == looks_ && !behind) return {};
   reader.looks = looks_;
-  reader.behind = changed.size() == kRowsMax;
-  reader.seen = reader.behind ? changed.back()->version : rows.version();
-  if (!gone) return "event: reset\ndata: {}\n\n";
-  std::string text = "event: fleet\ndata: {\"t\":" + time_of(parts_.clock.now()) +
-                     ",\"overview\":" + overview_ + ",\"rows\":[";
-  const char* comma = "";
-  for (const FleetRows::Kept* kept : changed) {
-    if (!reader.filter.takes(kept->row)) continue;
-    text += std::exchange(comma, ",");
-    if (kept->row.state == "failing" && reader.reasons == Reasons::hidden) {
-      write_row(text, kept->row, Reasons::hidden);
-    } else {
-      text += text_of(*kept);
+  std::string rows;
+  json names = json::array();
+  bool whole = parts_.peers == nullptr ||
+               std::exchange(reader.breaks, parts_.peers->breaks()) == parts_.peers->breaks();
+  for (FleetReader::Place& place : reader.places) {
+    const auto changes = place.of->changes_since(place.seen, kRowsMax);
+    place.seen = changes ? changes->version : place.of->version();
+    place.behind = place.seen < place.of->version();
+    whole = whole && changes.has_value();
+    if (!changes) continue;
+    for (const FleetRows::Kept* kept : changes->rows) {
+      if (!reader.filter.takes(kept->row)) continue;
+      if (!rows.empty()) rows += ',';
+      if (kept->row.state == "failing" && reader.reasons == Reasons::hidden) {
+        write_row(rows, kept->row, Reasons::hidden);
+      } else {
+        rows += text_of(*place.of, *kept);
+      }
+    }
+    for (const FleetRows::Gone* each : changes->gone) {
+      texts_.erase(each->id);
+      if (!is_shown(each->id)) names.push_back(each->id.space + "/" + each->service);
     }
   }
-  json names = json::array();
-  for (const FleetRows::Gone& each : *gone) {
-    texts_.erase(each.id);
-    if (rows.find(each.id) == nullptr) names.push_back(each.id.space + "/" + each.service);
-  }
-  return text + "],\"gone\":" + json_line(names) + "}\n\n";
+  if (!whole) return kStreamReset;
+  return "event: fleet\ndata: {\"t\":" + time_of(parts_.clock.now()) +
+         ",\"overview\":" + overview_ + ",\"rows\":[" + rows + "],\"gone\":" + json_line(names) +
+         "}\n\n";
 }
 
 void LiveView::on_quarter() {
-  for (const auto& [key, watched] : shared_->services) sample(*watched);
+  for (const auto& [key, watched] : shared_->services) {
+    if (watched->far != nullptr) watched->far->look();
+    if (watched->far == nullptr || watched->far->is_here()) sample(*watched);
+  }
   sampling_ = !shared_->services.empty();
   if (sampling_) quarter_->after(kQuarter, [this] { on_quarter(); });
 }
 
+std::string LiveView::sample_of(const Revision& revision) const {
+  std::string body = "\"row\":";
+  write_point(body, parts_.view.point_of(revision));
+  return body + ",\"replicas\":" + json_line(short_replicas(parts_.replicas(revision)));
+}
+
 void LiveView::sample(Watched& watched) const {
   const Revision* const revision = parts_.find(watched.name);
-  if (revision == nullptr) return;
-  std::string body = "\"row\":";
-  write_point(body, parts_.view.point_of(*revision));
-  body += ",\"replicas\":" + json_line(short_replicas(parts_.replicas(*revision)));
+  if (revision != nullptr) show(watched, sample_of(*revision));
+}
+
+void LiveView::show(Watched& watched, std::string body) const {
   const TimePoint now = parts_.clock.now();
   if (body == watched.body && now - watched.sent < kSecond) return;
   watched.body = std::move(body);
@@ -225,6 +307,16 @@ void LiveView::sample(Watched& watched) const {
   ++watched.number;
   watched.text = "event: sample\ndata: {\"t\":" + time_of(now) + "," + watched.body + "}\n\n";
   for (const ServiceReader* reader : watched.readers) reader->tell();
+}
+
+void LiveView::show_far(Watched& watched, const PeerNews& news) const {
+  if (!news.sample.empty()) show(watched, news.sample);
+  const std::string text = news.reset ? kStreamReset : news.events;
+  if (text.empty()) return;
+  for (ServiceReader* reader : watched.readers) {
+    reader->add_events(text);
+    reader->tell();
+  }
 }
 
 }  // namespace sluice::autoscaler

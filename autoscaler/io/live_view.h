@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autoscaler/io/fleet_view.h"
+#include "autoscaler/io/peer_live.h"
 #include "autoscaler/io/services_api.h"
 #include "autoscaler/io/view_json.h"
 #include "common/api/api_request.h"
@@ -16,6 +17,15 @@
 #include <unordered_map>
 
 namespace sluice::autoscaler {
+
+/// What a stream says to a reader that has to read everything again.
+inline constexpr const char* kStreamReset = "event: reset\ndata: {}\n\n";
+
+/// The events of a stream: of all services, or of those of a namespace.
+[[nodiscard]] api::EventFilter live_events(const std::string& space);
+
+/// The type by which a stream shows an event: a change of a service's spec has one of its own.
+[[nodiscard]] std::string live_type(const api::Event& event, const std::string& data);
 
 /// Which rows a reader of the fleet gets.
 struct RowFilter {
@@ -40,6 +50,8 @@ class LiveView {
     std::function<nlohmann::json(const Revision&)> replicas;
     /// The members of `overview` that change.
     std::function<nlohmann::json()> overview;
+    /// What other replicas show; null: this one shows all.
+    PeerLive* peers = nullptr;
   };
 
   explicit LiveView(Parts parts);
@@ -53,23 +65,34 @@ class LiveView {
   /// Events `sample` of a service, which may not be there yet.
   [[nodiscard]] std::shared_ptr<api::ApiStates> service(const ServiceName& name);
 
+  /// The members of a sample of that service but its time: `"row":[…],"replicas":[…]`.
+  [[nodiscard]] std::string sample_of(const Revision& revision) const;
+
  private:
   struct Shared;
   struct Watched;
   class FleetReader;
   class ServiceReader;
 
-  // Rows in one event: a reader that is behind gets more of them.
-  static constexpr std::size_t kRowsMax = 200;
+  // Rows in one event, some 0.2 ms: a reader that is behind gets more events.
+  static constexpr std::size_t kRowsMax = 100;
 
   void readers_changed();
   void on_look();
   void on_quarter();
   void sample(Watched& watched) const;
+  void show(Watched& watched, std::string body) const;
+  void show_far(Watched& watched, const PeerNews& news) const;
+  void show_events(const std::string& text) const;
+  [[nodiscard]] bool is_shown(const RevisionId& id) const;
   [[nodiscard]] std::string rows_for(FleetReader& reader);
-  [[nodiscard]] const std::string& text_of(const FleetRows::Kept& kept);
+  [[nodiscard]] const std::string& text_of(const FleetRows& of, const FleetRows::Kept& kept);
+
+  // As many bytes of other replicas' events wait for a reader; then it has to begin again.
+  static constexpr std::size_t kEventBytesMax = 256U << 10U;
 
   struct Text {
+    const FleetRows* of = nullptr;
     std::uint64_t version = 0;
     std::string row;
   };

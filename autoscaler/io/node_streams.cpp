@@ -119,6 +119,7 @@ void NodeStreams::received(std::uint64_t id, const std::string& bytes) {
   const auto& taken = std::get<NodeBook::Heard>(heard);
   line.owed = taken.ack;
   send(line);
+  if (taken.other_pressure && on_pressure_) on_pressure_(line.node);
   if (taken.changed) changed_();
 }
 

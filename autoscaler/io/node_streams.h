@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace sluice::autoscaler {
 
@@ -30,6 +31,11 @@ class NodeStreams {
   ~NodeStreams();
   NodeStreams(const NodeStreams&) = delete;
   NodeStreams& operator=(const NodeStreams&) = delete;
+
+  /// `changed` gets the name of a node whose pressure is another than before.
+  void on_pressure(std::function<void(const std::string& node)> changed) {
+    on_pressure_ = std::move(changed);
+  }
 
   /// A new stream. Refused while another replica leads, so that the agent tries the next one.
   void take(std::unique_ptr<rpc::Call> call);
@@ -66,6 +72,7 @@ class NodeStreams {
   Refusals& refusals_;
   std::function<void()> changed_;
   Where where_;
+  std::function<void(const std::string&)> on_pressure_;
   std::unique_ptr<Timer> watch_timer_;
   std::map<std::uint64_t, Line> lines_;
   std::uint64_t next_ = 1;

@@ -132,6 +132,14 @@ json line_of(const char* type, TimePoint at) {
   return {{"type", type}, {"at_ns", value_of(at)}};
 }
 
+json counted_json(const std::vector<std::pair<Duration, std::uint32_t>>& counted) {
+  json list = json::array();
+  for (const auto& [longest, count] : counted) {
+    list.push_back({static_cast<double>(longest.count()) / 1e6, count});
+  }
+  return list;
+}
+
 struct LineOf {
   const About& of;
 
@@ -200,10 +208,18 @@ struct LineOf {
     line["arrivals"] = note.arrivals;
     line["held"] = note.held;
     line["in_flight"] = note.in_flight;
-    json& service = line["service_ms"] = json::array();
-    for (const auto& [took, count] : note.service) {
-      service.push_back({static_cast<double>(took.count()) / 1e6, count});
-    }
+    line["service_ms"] = counted_json(note.service);
+    line["service_total_ns"] = value_of(note.service_total);
+    line["wait_ms"] = counted_json(note.waited);
+    line["tenths"] = note.tenths;
+    return line;
+  }
+
+  json operator()(const ReplicaNote& note) const {
+    json line = line_of("replica", note.at);
+    line["event"] = name(note.event);
+    line["replicas"] = note.replicas;
+    if (note.event == ReplicaEvent::ready) line["took_ns"] = value_of(note.took);
     return line;
   }
 
@@ -245,7 +261,7 @@ RecordingText::RecordingText(std::vector<RecordedStretch> stretches, About of, s
   }
   reader_.emplace(stretches_[at_].code);
   start_ = stretches_[at_].start;
-  if (start_->at < since) skip_to(since);
+  if (start_->at < since) skip_.emplace(Skip{since, start_->at, Replay{*start_, of_.id.name}});
 }
 
 std::optional<RecordedInput> RecordingText::take() {
@@ -261,22 +277,27 @@ std::optional<RecordedInput> RecordingText::take() {
 
 // Replayed up to there. A stat may be older than what came before it, so that an evaluation says
 // what time it is.
-void RecordingText::skip_to(TimePoint since) {
-  Replay replay{*start_, of_.id.name};
-  TimePoint reached = start_->at;
-  while (auto input = take()) {
-    const auto* const eval = std::get_if<EvalInput>(&*input);
-    if (eval != nullptr) reached = eval->decided.time;
-    if (reached >= since) {
+void RecordingText::skip_on() {
+  constexpr int kInputs = 10;  // of a call: some 50 us
+  for (int i = 0; i < kInputs; ++i) {
+    auto input = take();
+    const auto* const eval = input ? std::get_if<EvalInput>(&*input) : nullptr;
+    if (eval != nullptr) skip_->reached = eval->decided.time;
+    if (!input || skip_->reached >= skip_->since) {
+      start_ = skip_->replay.start(input ? skip_->since : skip_->reached);
       ahead_ = std::move(input);
-      break;
+      skip_.reset();
+      return;
     }
-    (void)replay.feed(*input);
+    (void)skip_->replay.feed(*input);
   }
-  start_ = replay.start(ahead_ ? since : reached);
 }
 
 bool RecordingText::next(std::string& text) {
+  if (skip_) {
+    skip_on();
+    return true;
+  }
   if (start_) {
     text += json_line(recording_head_json(
         {.version = version_, .of = of_, .start = *std::exchange(start_, std::nullopt)}));

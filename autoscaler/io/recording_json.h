@@ -65,12 +65,20 @@ class RecordingText {
   RecordingText& operator=(RecordingText&&) = delete;
   ~RecordingText() = default;
 
-  /// Appends the next line to `text`. False: there was none.
+  /// Appends the next line to `text`, or nothing while it is still on the way to the first. False:
+  /// there was none.
   [[nodiscard]] bool next(std::string& text);
 
  private:
   [[nodiscard]] std::optional<RecordedInput> take();
-  void skip_to(TimePoint since);
+  void skip_on();
+
+  // The way from the beginning of a stretch to where the text begins.
+  struct Skip {
+    TimePoint since;
+    TimePoint reached;
+    Replay replay;
+  };
 
   std::vector<RecordedStretch> stretches_;
   About of_;
@@ -78,6 +86,7 @@ class RecordingText {
   std::size_t at_ = 0;  // of the stretch that is read
   std::optional<InputCode::Reader> reader_;
   std::optional<ScalerStart> start_;  // until the first line was made
+  std::optional<Skip> skip_;
   std::optional<RecordedInput> ahead_;
 };
 

@@ -129,6 +129,13 @@ class Reading {
     return take_named(from, std::array{Trigger::tick, Trigger::poke, Trigger::change}, value);
   }
 
+  static bool take(const json& from, ReplicaEvent& value) {
+    return take_named(from,
+                      std::array{ReplicaEvent::started, ReplicaEvent::ready, ReplicaEvent::lost,
+                                 ReplicaEvent::gone},
+                      value);
+  }
+
   template <class Named, std::size_t N>
   static bool take_named(const json& from, const std::array<Named, N>& all, Named& value) {
     for (const Named each : all) {
@@ -283,6 +290,20 @@ RecordedInput read_spec(const json& line, std::string& wrong) {
   return input;
 }
 
+// An older program may not have written the member.
+void read_counted(const json& line, const std::string& key,
+                  std::vector<std::pair<Duration, std::uint32_t>>& counted, std::string& wrong) {
+  const json& list = reading::array(line, key);
+  for (std::size_t i = 0; i < std::min(list.size(), kServiceTimesMax); ++i) {
+    const json& each = list[i];
+    const bool pair =
+        each.is_array() && each.size() == 2 && each[0].is_number() && each[1].is_number_unsigned();
+    if (!pair) return complain(wrong, key + " is not what it should be");
+    const double ms = std::clamp(each[0].get<double>(), 0.0, 1e9);
+    counted.emplace_back(from_seconds(ms / 1e3), each[1].get<std::uint32_t>());
+  }
+}
+
 RecordedInput read_traffic(const json& line, std::string& wrong) {
   TrafficNote note;
   const Reading read{line, wrong};
@@ -290,18 +311,24 @@ RecordedInput read_traffic(const json& line, std::string& wrong) {
   read("arrivals", note.arrivals);
   read("held", note.held);
   read("in_flight", note.in_flight);
-  const json& service = reading::array(line, "service_ms");
-  for (std::size_t i = 0; i < std::min(service.size(), kServiceTimesMax); ++i) {
-    const json& each = service[i];
-    const bool pair =
-        each.is_array() && each.size() == 2 && each[0].is_number() && each[1].is_number_unsigned();
-    if (!pair) {
-      complain(wrong, "service_ms is not what it should be");
-      break;
-    }
-    const double ms = std::clamp(each[0].get<double>(), 0.0, 1e9);
-    note.service.emplace_back(from_seconds(ms / 1e3), each[1].get<std::uint32_t>());
+  read_counted(line, "service_ms", note.service, wrong);
+  if (line.contains("service_total_ns")) read("service_total_ns", note.service_total);
+  read_counted(line, "wait_ms", note.waited, wrong);
+  const json& tenths = reading::array(line, "tenths");
+  for (std::size_t i = 0; i < std::min(tenths.size(), note.tenths.size()); ++i) {
+    if (!tenths[i].is_number_unsigned()) complain(wrong, "tenths is not what it should be");
+    if (wrong.empty()) note.tenths[i] = tenths[i].get<std::uint32_t>();
   }
+  return note;
+}
+
+RecordedInput read_replica(const json& line, std::string& wrong) {
+  ReplicaNote note;
+  const Reading read{line, wrong};
+  read("at_ns", note.at);
+  read("event", note.event);
+  read("replicas", note.replicas);
+  if (note.event == ReplicaEvent::ready) read("took_ns", note.took);
   return note;
 }
 
@@ -395,6 +422,8 @@ Result<RecordedLine, Problem> read_recorded(const json& document) {
     line.input = read_spec(document, wrong);
   } else if (type == "traffic") {
     line.input = read_traffic(document, wrong);
+  } else if (type == "replica") {
+    line.input = read_replica(document, wrong);
   } else if (type == "cold_start") {
     line.input = read_cold_start(document, wrong);
   } else {

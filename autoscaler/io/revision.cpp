@@ -163,6 +163,7 @@ void Revision::set_bounds(std::optional<std::int32_t> min, std::optional<std::in
 
 void Revision::merge(std::vector<model::Pod> pods) {
   const TimePoint now = around_.clock.now();
+  note_leaving();
   std::unordered_map<std::string, model::Pod*> told;
   for (model::Pod& pod : pods) told.emplace(pod.id.name, &pod);
   std::erase_if(pods_,
@@ -183,6 +184,24 @@ void Revision::merge(std::vector<model::Pod> pods) {
     } else if (!pod.ready_since) {
       pod.ready_since = now;
     }
+  }
+  note_replicas();
+}
+
+void Revision::note_leaving() {
+  if (!recording_) return;
+  for (const PodFacts& pod : pods_) {
+    if (leaving(pod)) replica_watch_.leaves(pod.watched.id.name);
+  }
+}
+
+void Revision::note_replicas() {
+  if (!recording_) return;
+  std::vector<ReplicaWatch::Seen> seen;
+  for (const PodFacts& pod : pods_) seen.push_back({pod.watched.id.name, pod.watched.ready});
+  note_leaving();
+  for (const ReplicaNote& note : replica_watch_.look(seen, around_.clock.now())) {
+    recording_->note(note);
   }
 }
 

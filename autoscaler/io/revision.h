@@ -5,6 +5,7 @@
 #include "autoscaler/core/nodes/removals.h"
 #include "autoscaler/core/nodes/throttled_pods.h"
 #include "autoscaler/core/recording/recording.h"
+#include "autoscaler/core/recording/replica_watch.h"
 #include "autoscaler/io/fleet_events.h"
 #include "autoscaler/io/platform.h"
 #include "autoscaler/io/scale_loop.h"
@@ -206,6 +207,8 @@ class Revision final : public ScaledRevision {
   void begin(const ResolvedScaling& scaling);
   void restart(const ResolvedScaling& scaling);
   void merge(std::vector<model::Pod> pods);
+  void note_leaving();
+  void note_replicas();
   void publish();
   void take_room();
   void announce();
@@ -249,6 +252,7 @@ class Revision final : public ScaledRevision {
   Removals removals_;
   StatScraper scraper_;
   std::unique_ptr<Recording> recording_;  // of the scaler at handle_
+  ReplicaWatch replica_watch_;            // for it
   std::optional<ScalerHandle> handle_;
   std::int32_t granted_ = 0;
   std::vector<placement::PlaceShare> places_;   // of those granted; empty: there is one place only

@@ -1,13 +1,16 @@
 #pragma once
 
-#include "autoscaler/io/decision_ring.h"
+#include "autoscaler/io/decision_json.h"
 #include "autoscaler/io/history.h"
+#include "autoscaler/io/numbered_ring.h"
 #include "common/base/ids.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
-#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -15,17 +18,18 @@ namespace sluice::autoscaler {
 /// them.
 class RingHistory final : public History {
  public:
+  static constexpr std::size_t kDecisionsMax = 20'000;
   static constexpr std::size_t kColdStartsMax = 2'000;
 
-  explicit RingHistory(std::size_t decisions_max = DecisionRing::kDecisionsMax,
+  explicit RingHistory(std::size_t decisions_max = kDecisionsMax,
                        std::size_t cold_starts_max = kColdStartsMax)
-      : decisions_{decisions_max}, cold_starts_max_{cold_starts_max} {}
+      : decisions_{decisions_max}, cold_starts_{cold_starts_max} {}
 
   void record(const model::Revision& of, const DecisionRecord& record) override;
   void record_cold_start(const model::Revision& of, TimePoint at,
                          const nlohmann::json& event) override;
-  [[nodiscard]] std::vector<nlohmann::json> decisions(const model::Revision& of,
-                                                      TimePoint since) const override;
+  [[nodiscard]] std::unique_ptr<KeptRecords> decisions(const model::Revision& of,
+                                                       TimePoint since) const override;
 
   /// What is forgotten is older than all that is kept.
   [[nodiscard]] std::vector<nlohmann::json> not_kept(const model::Revision& /*of*/,
@@ -35,21 +39,40 @@ class RingHistory final : public History {
 
   [[nodiscard]] std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                           TimePoint at) const override;
-  [[nodiscard]] std::vector<nlohmann::json> cold_starts(const model::Revision& of,
-                                                        TimePoint since) const override;
+  [[nodiscard]] std::unique_ptr<KeptRecords> cold_starts(const model::Revision& of,
+                                                         TimePoint since) const override;
   [[nodiscard]] std::optional<nlohmann::json> cold_start_at(const model::Revision& of,
                                                             TimePoint at) const override;
 
  private:
-  struct ColdStart {
+  struct Decision {
     RevisionId revision;
-    TimePoint at{};
-    nlohmann::json event;
+    DecisionRecord record;
+
+    [[nodiscard]] TimePoint at() const { return record.time; }
+
+    [[nodiscard]] nlohmann::json shown(const About& of) const;
   };
 
-  DecisionRing decisions_;
-  std::size_t cold_starts_max_;
-  std::deque<ColdStart> cold_starts_;  // in order of arrival
+  struct ColdStart {
+    RevisionId revision;
+    TimePoint time{};
+    nlohmann::json event;
+
+    [[nodiscard]] TimePoint at() const { return time; }
+
+    [[nodiscard]] nlohmann::json shown(const About& /*of*/) const { return event; }
+  };
+
+  template <class Entry>
+  class Records;
+  template <class Entry>
+  [[nodiscard]] static const Entry* newest(const NumberedRing<Entry>& ring, const RevisionId& of,
+                                           TimePoint at);
+
+  // In order of arrival, which is that of their times.
+  NumberedRing<Decision> decisions_;
+  NumberedRing<ColdStart> cold_starts_;
 };
 
 }  // namespace sluice::autoscaler

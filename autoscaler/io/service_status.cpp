@@ -26,13 +26,8 @@ json service_status(const Revision& revision, const Fleet& fleet, const FrontFac
   front->complete(revision, status);
   complete_replicas(revision, *front, status["replicas"]);
   const model::Revision& facts = revision.facts();
-  // On one machine the names of a service's revisions begin with its own.
-  const std::string prefix = facts.service + "-";
-  auto at = fleet.revisions().lower_bound({facts.id.space, prefix});
-  for (; at != fleet.revisions().end(); ++at) {
-    const auto& [id, other] = *at;
-    if (id.space != facts.id.space || !id.name.starts_with(prefix)) break;
-    if (other.get() == &revision || other->facts().service != facts.service) continue;
+  for (const Revision* const other : fleet.of_service(facts.id.space, facts.service)) {
+    if (other == &revision) continue;
     // The one that is replaced is in service too until its platform has reported it.
     if (other->facts().in_service && !facts.in_service) continue;
     json drained = status_json(*other, {});

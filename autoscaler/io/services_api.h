@@ -1,5 +1,6 @@
 #pragma once
 
+#include "autoscaler/io/kept_records.h"
 #include "common/api/api_text.h"
 #include "common/api/event_ring.h"
 #include "common/base/ids.h"
@@ -67,20 +68,18 @@ class ServicesApi {
   [[nodiscard]] virtual ApiResult<nlohmann::json> explain(const ServiceName& name,
                                                           std::optional<TimePoint> at) = 0;
 
-  /// Decisions that changed something since `since`, an array, newest last.
-  [[nodiscard]] virtual ApiResult<nlohmann::json> history(const ServiceName& name,
-                                                          TimePoint since) = 0;
+  /// Decisions that changed something since `since`, newest last.
+  [[nodiscard]] virtual ApiResult<std::unique_ptr<KeptRecords>> history(const ServiceName& name,
+                                                                        TimePoint since) = 0;
 
   /// What history() lacks since `since`: an array of {"from","to","count","reason","lasts"}, empty
   /// when nothing is missing.
   [[nodiscard]] virtual nlohmann::json not_kept(const ServiceName& name, TimePoint since) = 0;
 
-  /// Gets the text of a recording, or why there is none; once, on the loop.
-  using RecordingDone = std::function<void(const ApiResult<std::string>&)>;
-
   /// What the scaler of `name` got and decided since `since`, as far as it is kept: a JSON object a
-  /// line (docs/reference/recordings.md). Made a little at a time.
-  virtual void recording(const ServiceName& name, TimePoint since, RecordingDone done) = 0;
+  /// line (docs/reference/recordings.md).
+  [[nodiscard]] virtual ApiResult<http::AnswerParts> recording(const ServiceName& name,
+                                                               TimePoint since) = 0;
 
   /// At least one replica now. Answers the status; readiness comes later.
   [[nodiscard]] virtual ApiResult<nlohmann::json> wake(const ServiceName& name) = 0;

@@ -130,6 +130,10 @@ json node_json(const std::string& name, const NodeBook::Node& node) {
                          {"since", since_text(each.since_ms)},
                          {"ladder_step", each.ladder_step}});
   }
+  // An agent without a gate admits whatever comes.
+  const std::int64_t capacity = report.capacity_bytes;
+  const std::int64_t admit =
+      capacity > 0 ? std::min(report.admit_bytes, capacity) : report.admit_bytes;
   return {{"name", name},
           {"pressure", kPressures[static_cast<std::size_t>(report.pressure)]},
           {"silent", node.silent},
@@ -138,7 +142,7 @@ json node_json(const std::string& name, const NodeBook::Node& node) {
           {"used_bytes", report.used_bytes},
           {"reserve_bytes", report.reserve_bytes},
           {"growth_bytes_per_second", report.growth_bytes_per_second},
-          {"admit_bytes", report.admit_bytes},
+          {"admit_bytes", admit},
           {"some_avg10", report.some_avg10},
           {"full_avg10", report.full_avg10},
           {"degraded", report.degraded},

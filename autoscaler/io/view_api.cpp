@@ -1,6 +1,7 @@
 #include "autoscaler/io/view_api.h"
 
 #include "autoscaler/io/api_routes.h"
+#include "autoscaler/io/record_answers.h"
 #include "autoscaler/io/since.h"
 #include "autoscaler/io/time_text.h"
 #include "common/json/parse.h"
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -28,10 +30,9 @@ constexpr Duration kSeriesMax = std::chrono::hours{6};
 constexpr std::int64_t kStepMax = 3600;
 constexpr std::int64_t kStepsOfSeconds = 300;
 constexpr std::int64_t kLongStep = 10;
-constexpr std::size_t kRowsInPiece = 200;  // of a series: about half a millisecond
+constexpr std::int64_t kRowsInPart = 20;  // of a series: some 50 us
 constexpr std::size_t kPanicsShown = 3;
 constexpr std::size_t kNamesMax = 1000;
-constexpr const char* kReset = "event: reset\ndata: {}\n\n";
 
 ApiAnswer whole_answer(http::ApiAnswer answer) {
   return {std::move(answer), {}, {}, {}};
@@ -51,13 +52,10 @@ std::int64_t whole_seconds(TimePoint at) {
   return std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count();
 }
 
-// A stream shows a change of a service's spec by a type of its own.
 std::string live_text(const api::Event& event, Proof proof) {
   const auto data = event_data(event, proof);
   if (!data) return {};
-  const bool spec =
-      event.key.type == "service" && reading::text(reading::parsed(*data), "event") == "changed";
-  return "id: " + std::to_string(event.id) + "\nevent: " + (spec ? "spec" : event.key.type) +
+  return "id: " + std::to_string(event.id) + "\nevent: " + live_type(event, *data) +
          "\ndata: " + *data + "\n\n";
 }
 
@@ -80,6 +78,10 @@ struct ViewApi::Asked {
 ViewApi::ViewApi(ViewFacts facts, const Parts& parts)
     : facts_{std::move(facts)},
       parts_{parts},
+      peer_live_{parts.peers == nullptr
+                     ? std::nullopt
+                     : std::optional<PeerLive>{std::in_place, parts.clock, *parts.peers,
+                                               ServiceFinder{parts.api, *parts.peers}}},
       live_{{.clock = parts.clock,
              .view = parts.view,
              .find = [this](const ServiceName& name) { return parts_.api.find(name); },
@@ -87,7 +89,13 @@ ViewApi::ViewApi(ViewFacts facts, const Parts& parts)
                  [this](const Revision& revision) {
                    return parts_.api.status(revision).at("replicas");
                  },
-             .overview = [this] { return figures(); }}} {}
+             .overview =
+                 [this] {
+                   json all = figures();
+                   if (is_shared()) peer_live_->add_to(all);
+                   return all;
+                 },
+             .peers = peer_live_ ? &*peer_live_ : nullptr}} {}
 
 std::optional<ApiAnswer> ViewApi::answer(const api::ApiRequest& request, const ApiTarget& target) {
   const Path& path = target.path;
@@ -104,6 +112,7 @@ std::optional<ApiAnswer> ViewApi::answer(const api::ApiRequest& request, const A
   if (path[2] == "overview") return whole_answer(http::json_answer(overview()));
   if (path[2] == "memory") return memory();
   if (path[2] == "live") return live(asked);
+  if (path[2] == "changes" && parts_.peers != nullptr) return changes(request, target);
   return std::nullopt;
 }
 
@@ -126,12 +135,12 @@ json ViewApi::figures() const {
   body["p50_ms"] = known ? json(latency.quantile_ms(0.5)) : json{};
   body["p99_ms"] = known ? json(latency.quantile_ms(0.99)) : json{};
   json& panics = body["panic"] = json::array();
-  for (const RevisionId& id : rows.troubled()) {
-    const FleetRows::Kept* const kept = rows.find(id);
-    if (kept == nullptr || !kept->row.panic_since || panics.size() >= kPanicsShown) continue;
+  for (const RevisionId& id : rows.panicking()) {
+    if (panics.size() >= kPanicsShown) break;
+    const FleetRow& row = rows.find(id)->row;
     panics.push_back({{"namespace", id.space},
-                      {"name", kept->row.service},
-                      {"for_s", std::max(0.0, to_seconds(now - *kept->row.panic_since))}});
+                      {"name", row.service},
+                      {"for_s", std::max(0.0, to_seconds(now - *row.panic_since))}});
   }
   const SeriesBook& series = parts_.view.series();
   const std::int64_t second = whole_seconds(now);
@@ -162,23 +171,27 @@ ApiAnswer ViewApi::rows(const Asked& asked) const {
   // The bounds of the page do not depend on how many match.
   const auto bounds = http::page_of(asked.target, parts_.view.rows().size());
   if (!bounds) return whole_answer(problem_answer(bounds.error()));
-  FleetRows::Page page = parts_.view.rows().page(query, bounds->begin, bounds->end - bounds->begin);
-  const http::ApiPage shown{bounds->begin, bounds->begin + page.rows.size()};
+  const auto search =
+      std::make_shared<RowSearch>(parts_.view.rows(), std::move(query), bounds->begin, bounds->end);
   ApiAnswer answer;
-  answer.pieces = http::pieces_of_page(
-      shown, page.matching,
-      [&view = parts_.view, &clock = parts_.clock, ids = std::move(page.rows),
-       reasons = asked.reasons(), of_service = parts_.front != nullptr](std::size_t place) {
-        std::string text;
-        const FleetRows::Kept* const kept = view.rows().find(ids[place]);
-        if (kept == nullptr) return text;
-        const FleetRow& row = kept->row;
-        const RevisionId name = of_service ? RevisionId{row.id.space, row.service} : row.id;
-        write_row(text, row, reasons,
-                  view.series().spark(name, whole_seconds(clock.now()), Figure::rps));
-        return text;
+  answer.parts = http::parts_after(
+      [search] { return search->find(); },
+      [this, search, begin = bounds->begin, reasons = asked.reasons()] {
+        return http::parts_of_page({begin, begin + search->page().size()}, search->matching(),
+                                   [this, search, reasons](std::string& body, std::size_t place) {
+                                     const FleetRows::Kept* const kept =
+                                         parts_.view.rows().find(search->page()[place]);
+                                     if (kept != nullptr) write_listed(body, kept->row, reasons);
+                                   });
       });
   return answer;
+}
+
+void ViewApi::write_listed(std::string& body, const FleetRow& row, Reasons reasons) const {
+  const bool of_service = parts_.front != nullptr;
+  const RevisionId series = of_service ? RevisionId{row.id.space, row.service} : row.id;
+  write_row(body, row, reasons,
+            parts_.view.series().spark(series, whole_seconds(parts_.clock.now()), Figure::rps));
 }
 
 ApiAnswer ViewApi::of_service(const Asked& asked) const {
@@ -203,26 +216,31 @@ ApiAnswer ViewApi::series(const Asked& asked, const Revision& revision) const {
       return bad("step", target.text("step"), "give a time of 1s to 1h");
     }
   }
-  SeriesSlice slice = parts_.view.series().read(parts_.view.series_of(revision), begin, end, step);
+  const SeriesBook& book = parts_.view.series();
+  const RevisionId id = parts_.view.series_of(revision);
+  SeriesRange range = SeriesBook::whole_steps(begin, end, step);
   ApiAnswer answer;
-  answer.body = "{\"start\":" + std::to_string(slice.start_s) +
-                ",\"step_ms\":" + std::to_string(slice.step_s * 1000) +
+  answer.body = "{\"start\":" + std::to_string(range.from) +
+                ",\"step_ms\":" + std::to_string(range.step_s * 1000) +
                 ",\"columns\":" + point_columns() + ",\"rows\":[";
-  answer.pieces = [rows = std::move(slice.rows), place = std::size_t{0},
-                   ended = false]() mutable -> std::optional<std::string> {
-    if (ended) return std::nullopt;
-    std::string piece;
-    for (std::size_t i = 0; i < kRowsInPiece && place < rows.size(); ++i, ++place) {
-      if (place > 0) piece += ',';
-      if (rows[place]) {
-        write_point(piece, *rows[place]);
+  if (!book.has(id)) range.to = range.from;
+  answer.parts = [&book, id, range, comma = ""](std::string& body) mutable {
+    const std::int64_t to = std::min(range.to, range.from + kRowsInPart * range.step_s);
+    const SeriesSlice slice = book.read(id, range.from, to, range.step_s);
+    const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(0, to - range.from)) /
+                      static_cast<std::size_t>(range.step_s);
+    for (std::size_t i = 0; i < rows; ++i) {
+      body += std::exchange(comma, ",");
+      if (i < slice.rows.size() && slice.rows[i]) {
+        write_point(body, *slice.rows[i]);
       } else {
-        piece += "null";
+        body += "null";
       }
     }
-    ended = place >= rows.size();
-    if (ended) piece += "]}\n";
-    return piece;
+    range.from = to;
+    if (range.from < range.to) return true;
+    body += "]}\n";
+    return false;
   };
   return answer;
 }
@@ -230,8 +248,10 @@ ApiAnswer ViewApi::series(const Asked& asked, const Revision& revision) const {
 ApiAnswer ViewApi::cold_starts(const Asked& asked, const Revision& revision) const {
   const auto from = since_in(asked.target, "24h", asked.now);
   if (!from) return whole_answer(problem_answer(from.error()));
-  json items = parts_.history.cold_starts(revision.facts(), *from);
-  return whole_answer(http::json_answer({{"items", std::move(items)}}));
+  ApiAnswer answer;
+  answer.parts = parts_of_records(parts_.history.cold_starts(revision.facts(), *from),
+                                  {0, History::kColdStartsShown});
+  return answer;
 }
 
 ApiAnswer ViewApi::memory() const {
@@ -262,7 +282,10 @@ ApiAnswer ViewApi::live(const Asked& asked) {
       if (target.text(key).empty()) return bad(key, {}, "view=service needs ns and name");
     }
     revision = parts_.api.find(name);
-    if (revision == nullptr) return whole_answer(problem_answer(parts_.api.no_such_service(name)));
+    // Another replica may have it.
+    if (revision == nullptr && !is_shared()) {
+      return whole_answer(problem_answer(parts_.api.no_such_service(name)));
+    }
   }
   const auto proof = static_cast<std::size_t>(asked.request.proof);
   if ((*streams_)[proof] >= kStreamsMax) {
@@ -274,24 +297,24 @@ ApiAnswer ViewApi::live(const Asked& asked) {
   ApiAnswer answer;
   answer.content_type = "text/event-stream";
   if (asked.request.method == "HEAD") return answer;
-  // Of another start, or of a later time of this one.
-  const bool unknown = *id > ring.last_id();
+  // Of another start, or of a later time of this one. What other replicas said is not kept here.
+  const bool unknown = *id > ring.last_id() || (is_shared() && !last.empty());
   answer.body = "id: " + std::to_string(unknown ? ring.last_id() : *id) +
                 "\nevent: hello\ndata: " + json_line(constants()) + "\n\n" +
-                (unknown ? kReset : "");
-  const std::string service = revision == nullptr ? "" : revision->facts().service;
-  api::ApiStream stream{.filter = {.types = {"decision", "replica", "cold_start", "memory",
-                                             "warning", "error", "service"},
-                                   .space = revision == nullptr ? "" : name.space},
+                (unknown ? kStreamReset : "");
+  const bool of_one = view == "service";
+  const std::string shown = revision == nullptr ? name.name : revision->facts().service;
+  api::ApiStream stream{.filter = live_events(of_one ? name.space : std::string{}),
                         .after = unknown ? ring.last_id() : *id,
                         .text_of =
-                            [service, proof = asked.request.proof](const api::Event& event) {
+                            [service = of_one ? shown : std::string{},
+                             proof = asked.request.proof](const api::Event& event) {
                               const bool is_of = service.empty() || event.key.service.empty() ||
                                                  event.key.service == service;
                               return is_of ? live_text(event, proof) : std::string{};
                             },
-                        .missed_text = kReset};
-  if (revision != nullptr) {
+                        .missed_text = kStreamReset};
+  if (of_one) {
     stream.states = live_.service(name);
   } else {
     RowFilter filter{.query = {.text = target.text("q")}};

@@ -3,6 +3,7 @@
 #include "autoscaler/io/api.h"
 #include "autoscaler/io/fleet_view.h"
 #include "autoscaler/io/live_view.h"
+#include "autoscaler/io/peer_live.h"
 #include "common/api/api_request.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -28,13 +29,14 @@ class ViewApi {
   /// Streams of one proof at a time.
   static constexpr int kStreamsMax = 32;
 
-  /// All outlive this. `front` is null in a cluster.
+  /// All outlive this. `front` is null in a cluster; `peers` where there is one replica for good.
   struct Parts {
     Loop& clock;
     Api& api;
     FleetView& view;
     const History& history;
     const FrontFacts* front;
+    Peers* peers = nullptr;
   };
 
   ViewApi(ViewFacts facts, const Parts& parts);
@@ -50,14 +52,21 @@ class ViewApi {
   [[nodiscard]] nlohmann::json figures() const;
   [[nodiscard]] nlohmann::json overview() const;
   [[nodiscard]] api::ApiAnswer rows(const Asked& asked) const;
+  void write_listed(std::string& body, const FleetRow& row, Reasons reasons) const;
   [[nodiscard]] api::ApiAnswer series(const Asked& asked, const Revision& revision) const;
   [[nodiscard]] api::ApiAnswer cold_starts(const Asked& asked, const Revision& revision) const;
   [[nodiscard]] api::ApiAnswer memory() const;
   [[nodiscard]] api::ApiAnswer live(const Asked& asked);
+  [[nodiscard]] api::ApiAnswer changes(const api::ApiRequest& request,
+                                       const http::ApiTarget& target) const;
+
+  [[nodiscard]] bool is_shared() const { return peer_live_ && peer_live_->is_shared(); }
+
   [[nodiscard]] api::ApiAnswer of_service(const Asked& asked) const;
 
   ViewFacts facts_;
   Parts parts_;
+  std::optional<PeerLive> peer_live_;
   LiveView live_;
   // Streams by proof; shared with those that end after this.
   std::shared_ptr<std::array<int, 3>> streams_ = std::make_shared<std::array<int, 3>>();

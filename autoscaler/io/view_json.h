@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,6 +18,10 @@ enum class Reasons : bool { hidden, shown };
 /// Appends the object of a row (protocols.md 5). `points` may be empty: the row has none then.
 void write_row(std::string& out, const FleetRow& row, Reasons reasons,
                std::span<const float> points = {});
+
+/// What write_row() has written, or the same members of a status; nothing: it is neither. In panic
+/// it is so since the beginning of time.
+[[nodiscard]] std::optional<FleetRow> read_row(const nlohmann::json& row);
 
 /// Appends a row of a series, an array.
 void write_point(std::string& out, const SeriesPoint& point);

@@ -1,156 +1,123 @@
-"""What answers that a page reads cost an engine of one machine with many services, all but a few of them asleep.
+"""The budgets of the dashboard: what open pages cost an engine of one machine, and what the page costs a browser.
 
-For each path: how long an answer takes, the engine's CPU for one, and for how long the front door stands still
-meanwhile: a second connection asks for an unknown host all the time, which the engine answers by itself, and its
-longest wait is that hold. The same without any answer is the noise of the machine.
+Prints each figure beside its bar, and what other programs of the machine did meanwhile; figures of a busy machine prove
+nothing. A figure that is short of its bar fails only with --check; one that could not be measured always does.
 Behind `./dev bench dashboard`; method: bench/README.md.
 """
 
 import argparse
 import pathlib
-import socket
-import statistics
-import threading
-import time
+import signal
+import subprocess
+import sys
 
-from engines import DOCUMENT, load_tests
-from meters import cpu_seconds
+import dashboard_engine
+import page
+from engines import load_tests
+from meters import OtherWork
+from peers import BenchError
+from proxy import check_writable
+from scenarios import progress
+from table import VALUE, place, print_machine, print_shortfalls, shown, write_json
 
-API = '/_sluice/api/v1'
-BAR_MS = 2
-QUIET_SECONDS = 0.02
-IN_FILE = 1000
-PATHS = ('services?limit=100', 'services?limit=1000', 'services?brief=1&limit=100', 'services?brief=1&limit=1000',
-         'services?brief=1&limit=100&sort=rps', 'services?brief=1&limit=100&q=7', 'overview',
-         'services/default/awake-0', 'services/default/awake-0/series?since=6h', 'memory')
+PARTS = {'service': dashboard_engine.service, 'fleet': dashboard_engine.fleet, 'door': dashboard_engine.door,
+         'answers': dashboard_engine.answers, 'script': page.script, 'heap': page.heap}
+OF_BROWSER = ('script', 'heap')
+PART_SECONDS_MAX = 1800   # beside the minutes of the heap
+BUSY_CORES = 0.2          # of other programs: figures are then in doubt
 
 
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     parser.add_argument('--bin', metavar='DIR', required=True, type=pathlib.Path,
                         help='where the built sluice and queue-proxy are')
-    parser.add_argument('--services', type=int, default=10_000)
-    parser.add_argument('--awake', type=int, default=20, help='of them')
+    parser.add_argument('--only', metavar='PART', action='append', choices=PARTS, help=f'one of {", ".join(PARTS)}; may be given again')
+    parser.add_argument('--json', metavar='FILE', type=pathlib.Path, help='also write FILE')
+    parser.add_argument('--check', action='store_true', help='exit status 1 below a bar')
+    parser.add_argument('--minutes', type=int, default=30, help='of the heap of a tab, 2 at least')
+    parser.add_argument('--rounds', type=int, default=5, help='of each figure of the engine; twice as many of the front door')
+    parser.add_argument('--seconds', type=int, default=10, help='of each round')
+    parser.add_argument('--services', type=int, default=10_000, help='of the part `answers`')
+    parser.add_argument('--awake', type=int, default=20, help='of these')
     parser.add_argument('--answers', type=int, default=20, help='for each path')
     options = parser.parse_args()
-    if options.answers < 1 or not 1 <= options.awake < options.services:
-        parser.error('--answers and --awake begin at 1, --services is more than --awake')
+    if min(options.rounds, options.seconds, options.answers) < 1 or not 1 <= options.awake < options.services:
+        parser.error('--rounds, --seconds, --answers and --awake begin at 1, --services is more than --awake')
+    if options.minutes < 2:
+        parser.error('--minutes begins at 2')
     options.bin = options.bin.resolve()
     return options
 
 
-class Asker:
-    """One kept connection to the front door."""
-
-    def __init__(self, address):
-        host, port = address.rsplit(':', 1)
-        self.socket = socket.create_connection((host, int(port)), 30)
-        self.rest = b''
-
-    def ask(self, path, host='localhost'):
-        """Status and body."""
-        self.socket.sendall(f'GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n'.encode())
-        head = self.until(b'\r\n\r\n').decode()
-        length = [line.split(':')[1] for line in head.split('\r\n') if line.lower().startswith('content-length')]
-        return int(head.split()[1]), self.exactly(int(length[0]))
-
-    def until(self, mark):
-        while mark not in self.rest:
-            self.more()
-        text, self.rest = self.rest.split(mark, 1)
-        return text
-
-    def exactly(self, count):
-        while len(self.rest) < count:
-            self.more()
-        text, self.rest = self.rest[:count], self.rest[count:]
-        return text
-
-    def more(self):
-        piece = self.socket.recv(1 << 20)
-        if not piece:
-            raise EOFError('the engine closed the connection')
-        self.rest += piece
+def too_long(*_):
+    raise BenchError('it took too long')
 
 
-class Prober(threading.Thread):
-    """Asks for an unknown host all the time; `waits` has how long each answer took, in ms."""
-
-    def __init__(self, address):
-        super().__init__(daemon=True)
-        self.asker, self.waits, self.ended = Asker(address), [], False
-
-    def run(self):
-        while not self.ended:
-            begin = time.perf_counter()
-            self.asker.ask('/', host='unknown.example')
-            self.waits.append((time.perf_counter() - begin) * 1000)
-
-    def take(self):
-        waits, self.waits = self.waits, []
-        return waits
-
-
-def measure(engine, prober, path, answers):
-    asker = Asker(engine.http)
-    pause = threading.Event()
-    took, size, holds = [], 0, []
-    prober.take()
-    for _ in range(answers):
-        pause.wait(QUIET_SECONDS)
-        prober.take()
-        begin = time.perf_counter()
-        status, body = asker.ask(f'{API}/{path}') if path else (200, b'')
-        if not path:
-            pause.wait(QUIET_SECONDS)
-        took.append((time.perf_counter() - begin) * 1000)
-        pause.wait(QUIET_SECONDS)
-        holds.append(max(prober.take(), default=0))
-        if status != 200:
-            return f'{path:<46} {status}'
-        size = len(body)
-    hold = statistics.median(holds)
-    verdict = '' if not path else 'ok' if hold <= BAR_MS else 'short'
-    return f'{path or "nothing: the noise":<46} {statistics.median(took):8.1f} ms {size / 1000:8.1f} KB  holds ' \
-           f'{hold:6.2f} ms (most {max(holds):.2f})  {verdict}'
+def measure(options):
+    """(rows, what was not measured and why, cores of other work by part)."""
+    rows, failed, others = [], [], {}
+    for name in options.only or PARTS:
+        progress(f'== {name}')
+        if name in OF_BROWSER and options.browser:
+            failed.append(f'{name}: no browser: {options.browser}')
+            continue
+        others_work = OtherWork()
+        signal.alarm(PART_SECONDS_MAX + (60 * options.minutes if name == 'heap' else 0))
+        try:
+            found = PARTS[name](options)
+            rows += found
+            for row in found:
+                progress(f'  {row.what}: {shown(row.median(VALUE))} {row.unit}')
+        except (BenchError, AssertionError, OSError, EOFError, subprocess.SubprocessError, page.WebDriverError) as problem:
+            failed.append(f'{name}: {problem}')
+            progress(f'  {problem}')
+        finally:
+            signal.alarm(0)
+        others[name] = others_work.cores()
+    return rows, failed, others
 
 
-def cpu_ms(engine, path, answers):
-    asker = Asker(engine.http)
-    begin = cpu_seconds(engine.pid)
-    for _ in range(answers):
-        asker.ask(f'{API}/{path}')
-    return (cpu_seconds(engine.pid) - begin) / answers * 1000
+def spread(rounds):
+    return f'({shown(min(rounds))} to {shown(max(rounds))} of {len(rounds)})' if len(rounds) > 1 else ''
+
+
+def print_budgets(rows):
+    """Each figure with its spread, its bar and what it is made of."""
+    lines = []
+    for row in rows:
+        parts = ', '.join(f'{name} {shown(row.median(name))}' for name in row.figures if name != VALUE)
+        lines.append((row.what, shown(row.median(VALUE)), row.unit, row.bar_text(), row.verdict(), ' '.join(filter(None, (spread(row.figures[VALUE]), parts)))))
+    widths = [max(len(line[column]) for line in lines) for column in range(5)]
+    for what, value, unit, bar, verdict, more in lines:
+        print(f'{what.ljust(widths[0])}  {value.rjust(widths[1])} {unit.ljust(widths[2])}  {bar.ljust(widths[3])}  {verdict.ljust(widths[4])}  {more}'.rstrip())
 
 
 def main():
     options = parsed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGALRM, too_long)
     load_tests(options.bin)
-    from engine import SLUICE, Engine, Home
-    home = Home()
-    names = [f'awake-{number}' for number in range(options.awake)]
-    names += [f'asleep-{number:05}' for number in range(options.services - options.awake)]
-    folder = home.path / 'services'
-    folder.mkdir()
-    for begin in range(0, len(names), IN_FILE):
-        documents = [DOCUMENT.format(name=name, sluice=SLUICE) for name in names[begin:begin + IN_FILE]]
-        (folder / f'{begin}.yaml').write_text('---\n'.join(documents))
-    engine = Engine(home, '-f', str(folder))
     try:
-        for name in names[:options.awake]:
-            engine.get('/', host=f'{name}.localhost', timeout=60)
-        print(f'{options.services} services, {options.awake} awake; bar: holds <= {BAR_MS} ms')
-        costs = {path: cpu_ms(engine, path, options.answers) for path in PATHS}
-        prober = Prober(engine.http)
-        prober.start()
-        print(measure(engine, prober, '', options.answers))
-        for path in PATHS:
-            print(measure(engine, prober, path, options.answers) + f'  {costs[path]:.2f} ms of CPU')
-        prober.ended = True
-        prober.join(10)
-    finally:
-        engine.kill()
-        home.close()
+        if options.json is not None:
+            check_writable(options.json)
+    except BenchError as problem:
+        sys.exit(f'bench dashboard: {problem}')
+    here = place()
+    options.browser = page.missing()
+    rows, failed, others = measure(options)
+    if rows:
+        print_budgets(rows)
+        print_shortfalls(rows)
+    print_machine(here)
+    print('other work meanwhile, in cores: ' + ', '.join(f'{name} {cores:.2f}' for name, cores in others.items())
+          + (': figures in doubt' if max(others.values(), default=0) > BUSY_CORES else ''))
+    if options.json is not None:
+        write_json(options.json, rows, here, {'rounds': options.rounds, 'seconds': options.seconds, 'minutes': options.minutes,
+                                              'other_work_cores': others, 'failed': failed})
+    if failed:
+        sys.exit('bench dashboard: not measured: ' + '; '.join(failed))
+    if options.check and any(row.verdict() == 'short' for row in rows):
+        sys.exit(1)
 
 
 if __name__ == '__main__':

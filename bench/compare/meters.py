@@ -2,6 +2,7 @@
 
 import dataclasses
 import http.client
+import os
 import pathlib
 import re
 import statistics
@@ -11,6 +12,7 @@ import time
 from peers import GREETING, BenchError, program
 
 POST_BYTES = 16 << 10
+TICKS = os.sysconf('SC_CLK_TCK')
 # A client of h2load sends on a timer that is never shorter than 10 ms: more than this and it sends
 # in bursts.
 CLIENT_RATE_MAX = 97
@@ -37,6 +39,42 @@ def cpu_seconds(pid):
 def rss_kib(pid):
     status = pathlib.Path(f'/proc/{pid}/status').read_text()
     return int(re.search(r'VmRSS:\s+(\d+)', status).group(1))
+
+
+def busy_seconds():
+    """CPU time of the whole machine, idle and waiting left out."""
+    user, nice, system, _, _, irq, soft, stolen = map(int, pathlib.Path('/proc/stat').read_text().split('\n', 1)[0].split()[1:9])
+    return (user + nice + system + irq + soft + stolen) / TICKS
+
+
+def own_seconds():
+    """CPU time of this process and all that descend from it, those that ended and were waited for included."""
+    parents, spent = {}, {}
+    for file in pathlib.Path('/proc').glob('[0-9]*/stat'):
+        try:
+            fields = file.read_text().rsplit(')', 1)[1].split()
+        except OSError:
+            continue   # it has ended
+        parents[int(file.parent.name)] = int(fields[1])
+        spent[int(file.parent.name)] = sum(map(int, fields[11:15])) / TICKS
+    total = 0.0
+    for pid, seconds in spent.items():
+        above = pid
+        while above in parents and above != os.getpid():
+            above = parents[above]
+        total += seconds if above == os.getpid() else 0
+    return total
+
+
+class OtherWork:
+    """How many cores other programs of the machine kept busy since it was made."""
+
+    def __init__(self):
+        self.began, self.busy, self.own = time.monotonic(), busy_seconds(), own_seconds()
+
+    def cores(self):
+        passed = max(time.monotonic() - self.began, 1 / TICKS)
+        return max(0.0, (busy_seconds() - self.busy) - (own_seconds() - self.own)) / passed
 
 
 def run(command):

@@ -12,14 +12,15 @@ import subprocess
 from peers import OURS, program
 
 SCHEMA = 1
+VALUE = 'value'  # the figure of a row that has no peer
 
 
 @dataclasses.dataclass
 class Row:
     """One thing measured. `figures` holds every round of every peer, in the same order of rounds.
 
-    `bar` is the largest figure that is ok; with `against`, the largest median of the per-round
-    ratios of ours to that peer. Without a bar the row is only shown.
+    `bar` is the largest figure of `judged` that is ok; with `against`, the largest median of the
+    per-round ratios of ours to that peer. Without a bar the row is only shown.
     """
     scenario: str
     what: str
@@ -28,6 +29,7 @@ class Row:
     bar: float | None = None
     against: str | None = None
     strict: bool = False
+    judged: str = OURS
 
     def median(self, name):
         return statistics.median(self.figures[name])
@@ -42,7 +44,7 @@ class Row:
     def verdict(self):
         if self.bar is None:
             return ''
-        reached = statistics.median(self.ratios()) if self.against else self.median(OURS)
+        reached = statistics.median(self.ratios()) if self.against else self.median(self.judged)
         # As printed: a bar of 1.0 is not missed by a thousandth, which cannot be measured.
         reached = round(reached, 2) if self.against else reached
         return 'ok' if (reached < self.bar if self.strict else reached <= self.bar) else 'short'
@@ -109,26 +111,31 @@ def first_line(command):
 
 def machine():
     """Where the figures were taken, and with which programs."""
+    return {**place(), 'versions': {
+        'nginx': first_line([program('nginx'), '-v']).removeprefix('nginx version: '),
+        'haproxy': first_line([program('haproxy'), '-v']).removesuffix(' - https://haproxy.org/'),
+        'nghttpx': first_line([program('nghttpx'), '--version']),
+        'h2load': first_line([program('h2load'), '--version']),
+        'wrk': first_line([program('wrk'), '-v']).split(' [')[0],
+    }}
+
+
+def place():
+    """Where the figures were taken."""
     cpu = re.search(r'model name\s*:\s*(.*)', pathlib.Path('/proc/cpuinfo').read_text())
     commit = first_line(['git', '-C', pathlib.Path(__file__).parent, 'describe', '--always', '--dirty',
                          '--exclude=*'])
     return {
         'cores': len(os.sched_getaffinity(0)), 'cpu': cpu.group(1) if cpu else platform.machine(),
         'kernel': platform.release(), 'commit': commit, 'load_average': os.getloadavg()[0],
-        'versions': {
-            'nginx': first_line([program('nginx'), '-v']).removeprefix('nginx version: '),
-            'haproxy': first_line([program('haproxy'), '-v']).removesuffix(' - https://haproxy.org/'),
-            'nghttpx': first_line([program('nghttpx'), '--version']),
-            'h2load': first_line([program('h2load'), '--version']),
-            'wrk': first_line([program('wrk'), '-v']).split(' [')[0],
-        },
     }
 
 
 def print_machine(here):
     print(f'{here["cores"]} cores of {here["cpu"]}, Linux {here["kernel"]}, commit {here["commit"]}, '
           f'load average before {here["load_average"]:.1f}')
-    print(', '.join(here['versions'].values()))
+    if 'versions' in here:
+        print(', '.join(here['versions'].values()))
 
 
 def write_json(path, rows, here, method):

@@ -68,9 +68,9 @@ struct ApiAnswer : http::ApiAnswer {
   using Later = std::function<void(http::ApiAnswer)>;
 
   std::optional<ApiStream> stream = {};
-  /// Set: what follows the body, until it returns nothing. Each piece is made in a turn of the loop
-  /// of its own, so that a long list holds up nothing else.
-  std::function<std::optional<std::string>()> pieces = {};
+  /// Set: what follows the body. It is made in several turns of the loop, so that a long answer
+  /// holds up nothing else.
+  http::AnswerParts parts = {};
   /// Set: the answer is the one that this gives to its argument, once, on the server's thread. It
   /// may do so when the client is gone.
   std::function<void(Later)> later = {};

@@ -8,6 +8,7 @@
 #include "common/api/door_fields.h"
 #include "common/net/server/listener.h"
 #include "common/net/socket.h"
+#include "common/time/clock.h"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -74,8 +75,7 @@ void add_door_fields(http::response<Body>& response) {
   }
 }
 
-http::response<http::string_body> whole_response(const sluice::http::ApiAnswer& answer,
-                                                 bool keep_alive) {
+http::response<http::string_body> whole_response(sluice::http::ApiAnswer answer, bool keep_alive) {
   http::response<http::string_body> response{static_cast<http::status>(answer.status), 11};
   response.set(http::field::content_type, answer.content_type);
   response.set(http::field::cache_control, "no-store");
@@ -88,7 +88,7 @@ http::response<http::string_body> whole_response(const sluice::http::ApiAnswer& 
   }
   for (const auto& [name, value] : answer.fields) response.set(name, value);
   response.keep_alive(keep_alive);
-  response.body() = answer.body;
+  response.body() = std::move(answer.body);
   // A length there is that of the 200 in its place (RFC 9110, 8.6).
   if (response.result() != http::status::not_modified) response.prepare_payload();
   return response;
@@ -143,6 +143,7 @@ struct ApiServer::State {
       : loop(io), source(&answers), limits(bounds) {}
 
   asio::io_context& loop;
+  Clock clock;
   std::list<std::unique_ptr<net::Listener>> doors;
   ApiSource* source;  // null once the server is gone
   Limits limits;
@@ -153,7 +154,7 @@ struct ApiServer::State {
                                      std::shared_ptr<Session> session);
   asio::awaitable<bool> serve_one(const std::shared_ptr<State>& self,
                                   const std::shared_ptr<Session>& session);
-  asio::awaitable<bool> write_whole(Session& session, const sluice::http::ApiAnswer& answer,
+  asio::awaitable<bool> write_whole(Session& session, sluice::http::ApiAnswer answer,
                                     bool keep_alive, bool head);
   asio::awaitable<bool> collect(ApiAnswer& answer);
   asio::awaitable<void> answer_later(const std::shared_ptr<Session>& session,
@@ -261,7 +262,7 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   http::request<http::string_body> message = parser.release();
   const ApiRequest request = plain_request(message, session->proof);
   ApiAnswer answer = source->answer(request);
-  if (answer.pieces) {
+  if (answer.parts) {
     const bool whole = co_await collect(answer);
     if (!whole) co_return false;
   }
@@ -273,18 +274,18 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
     co_await stream_out(session, answer);
     co_return false;
   }
-  sluice::http::ApiAnswer whole = static_cast<const sluice::http::ApiAnswer&>(answer);
+  sluice::http::ApiAnswer whole = std::move(static_cast<sluice::http::ApiAnswer&>(answer));
   if (!head && answer.stream) {
     whole = too_many("streams", limits.streams_max, "close some: each reader holds one");
   }
-  const bool written = co_await write_whole(*session, whole, keep_alive, head);
+  const bool written = co_await write_whole(*session, std::move(whole), keep_alive, head);
   co_return written&& keep_alive;
 }
 
 asio::awaitable<bool> ApiServer::State::write_whole(Session& session,
-                                                    const sluice::http::ApiAnswer& answer,
-                                                    bool keep_alive, bool head) {
-  http::response<http::string_body> response = whole_response(answer, keep_alive);
+                                                    sluice::http::ApiAnswer answer, bool keep_alive,
+                                                    bool head) {
+  http::response<http::string_body> response = whole_response(std::move(answer), keep_alive);
   if (head) {
     response.body().clear();
   }
@@ -295,12 +296,13 @@ asio::awaitable<bool> ApiServer::State::write_whole(Session& session,
 
 // False when the source has gone meanwhile.
 asio::awaitable<bool> ApiServer::State::collect(ApiAnswer& answer) {
-  while (const auto piece = answer.pieces()) {
-    answer.body += *piece;
+  while (true) {
+    const TimePoint end = clock.now() + limits.turn;
+    bool more = answer.parts(answer.body);
+    while (more && clock.now() < end) more = answer.parts(answer.body);
     co_await asio::post(loop, asio::use_awaitable);
-    if (source == nullptr) co_return false;
+    if (source == nullptr || !more) co_return source != nullptr;
   }
-  co_return true;
 }
 
 asio::awaitable<void> ApiServer::State::answer_later(const std::shared_ptr<Session>& session,
@@ -318,7 +320,7 @@ asio::awaitable<void> ApiServer::State::answer_later(const std::shared_ptr<Sessi
     co_await session->wake.async_wait(kToken);
   }
   if (result->has_value()) {
-    co_await write_whole(*session, **result, false, false);
+    co_await write_whole(*session, std::move(**result), false, false);
   }
 }
 

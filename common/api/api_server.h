@@ -22,6 +22,8 @@ struct ApiServerLimits {
   std::size_t streams_max = 64;                    ///< of one proof; more get 503
   Duration idle = std::chrono::seconds{60};        ///< for one request, and for one write
   Duration heartbeat = std::chrono::seconds{15};   ///< comment on an event stream without events
+  /// Parts of an answer are made for so long in one turn of the loop, one at least.
+  Duration turn = std::chrono::microseconds{100};
 };
 
 /// The HTTP+JSON API of a program over TCP or Unix sockets (protocols.md 5): HTTP/1.1, bodies read

@@ -15,8 +15,6 @@ using nlohmann::json;
 
 constexpr std::size_t kListDefault = 100;
 constexpr std::size_t kListMax = 1000;
-// An item takes some 30 us: together well below a millisecond.
-constexpr std::size_t kItemsInPiece = 8;
 
 std::optional<std::string> decode(std::string_view text, bool plus_is_space) {
   std::string out;
@@ -61,6 +59,24 @@ std::optional<std::uint64_t> ApiTarget::number(std::string_view key, std::uint64
   const std::string digits = text(key);
   if (digits.empty()) return missing;
   return whole_number<std::uint64_t>(digits);
+}
+
+std::string url_encoded(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[byte >> 4U];
+      out += kHex[byte & 15U];
+    }
+  }
+  return out;
 }
 
 std::vector<std::string_view> parts_of(std::string_view text, char at) {
@@ -143,38 +159,51 @@ Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size) {
                          "give the `next` value of the previous answer");
   }
   const std::size_t begin = std::min<std::size_t>(*from, size);
-  return ApiPage{begin, std::min<std::size_t>(size, begin + *limit)};
+  return ApiPage{begin, begin + std::min<std::size_t>(size - begin, *limit)};
 }
 
-std::function<std::optional<std::string>()> pieces_of_page(
-    const ApiPage& page, std::size_t size, std::function<std::string(std::size_t)> item) {
+ApiPage page_within(const ApiPage& page, std::size_t size) {
+  return {std::min(page.begin, size), std::min(page.end, size)};
+}
+
+AnswerParts parts_of_page(const ApiPage& page, std::size_t size,
+                          std::function<void(std::string&, std::size_t)> item,
+                          const std::string& more) {
   const std::size_t count = page.end - page.begin;
-  const std::string end =
-      page.end < size ? "],\"next\":\"" + std::to_string(page.end) + "\"}\n" : "]}\n";
-  return [count, end, item = std::move(item), place = std::size_t{0}, ended = false,
-          comma = "{\"items\":["]() mutable -> std::optional<std::string> {
-    if (ended) return std::nullopt;
-    std::string piece;
-    if (place == 0) piece = std::exchange(comma, "");
-    for (std::size_t i = 0; i < kItemsInPiece && place < count; ++i) {
-      const std::string text = item(place++);
-      if (text.empty()) continue;
-      piece += std::exchange(comma, ",");
-      piece += text;
+  const std::string next =
+      page.end < size ? ",\"next\":\"" + std::to_string(page.end) + "\"" : std::string{};
+  const std::string end = "]" + next + more + "}\n";
+  return [count, end, item = std::move(item), place = std::size_t{0},
+          first = true](std::string& body) mutable {
+    if (place == 0) body += "{\"items\":[";
+    if (place == count) {
+      body += end;
+      return false;
     }
-    ended = place >= count;
-    if (ended) piece += end;
-    return piece;
+    const std::size_t before = body.size();
+    if (!first) body += ',';
+    const std::size_t begin = body.size();
+    item(body, place++);
+    if (body.size() == begin) {
+      body.resize(before);
+    } else {
+      first = false;
+    }
+    return true;
+  };
+}
+
+AnswerParts parts_after(std::function<bool()> find, std::function<AnswerParts()> then) {
+  return [find = std::move(find), then = std::move(then),
+          parts = AnswerParts{}](std::string& body) mutable {
+    if (parts) return parts(body);
+    if (!find()) parts = then();
+    return true;
   };
 }
 
 ApiAnswer page_answer(const json& items, const ApiPage& page, std::size_t size) {
-  return page_answer(items, page, size, json::object());
-}
-
-ApiAnswer page_answer(const json& items, const ApiPage& page, std::size_t size, const json& more) {
-  json body = more;
-  body["items"] = items;
+  json body = {{"items", items}};
   if (page.end < size) body["next"] = std::to_string(page.end);
   return json_answer(body);
 }

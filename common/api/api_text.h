@@ -63,6 +63,9 @@ struct ApiTarget {
 /// Longest target that is read.
 inline constexpr std::size_t kApiTargetMax = 4096;
 
+/// `text` for a path segment or a query value.
+[[nodiscard]] std::string url_encoded(std::string_view text);
+
 /// The parts of `text` between each `at`, without empty ones.
 [[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text, char at);
 
@@ -90,20 +93,30 @@ struct ApiPage {
   std::size_t end = 0;  ///< the first that does not
 };
 
+/// What of `page` a list of `size` items has.
+[[nodiscard]] ApiPage page_within(const ApiPage& page, std::size_t size);
+
 /// The page of `size` items that `limit` and `next` of the target select.
 [[nodiscard]] Result<ApiPage, ApiProblem> page_of(const ApiTarget& target, std::size_t size);
 
-/// The same in pieces of a few items each, for an answer that is long. `item` makes the JSON of the
-/// one at a place of the page, from 0 on; what is empty is left out.
-[[nodiscard]] std::function<std::optional<std::string>()> pieces_of_page(
-    const ApiPage& page, std::size_t size, std::function<std::string(std::size_t)> item);
+/// Makes an answer that may be long, a little in each call: appends to the body, maybe nothing, and
+/// returns whether more follows. One call takes some 50 us at most.
+using AnswerParts = std::function<bool(std::string& body)>;
+
+/// The same answer as page_answer(), an item in each part. `item` appends the JSON of the one at a
+/// place of the page, from 0 on; one of which it appends nothing is left out. `more`: members that
+/// follow the items, each after a comma.
+[[nodiscard]] AnswerParts parts_of_page(const ApiPage& page, std::size_t size,
+                                        std::function<void(std::string&, std::size_t)> item,
+                                        const std::string& more = {});
+
+/// What `then` makes, when `find`, which is called until it returns false, has found what it is
+/// made from. One call of `find` takes some 50 us at most.
+[[nodiscard]] AnswerParts parts_after(std::function<bool()> find,
+                                      std::function<AnswerParts()> then);
 
 /// The answer with the items of `page`, out of `size`.
 [[nodiscard]] ApiAnswer page_answer(const nlohmann::json& items, const ApiPage& page,
                                     std::size_t size);
-
-/// The same with the members of `more`, an object, beside the items.
-[[nodiscard]] ApiAnswer page_answer(const nlohmann::json& items, const ApiPage& page,
-                                    std::size_t size, const nlohmann::json& more);
 
 }  // namespace sluice::http

@@ -1,12 +1,14 @@
 // The frame: what is always there, which address shows what, keys, and when something is drawn.
 
-import {Live, Problem, getOrNull, hasToken, pathOf, save, setToken, takeToken} from './live.js';
-import {MemoryView, Tiles} from './cards.js';
+import {Live, NEEDS_TOKEN, Problem, getOrNull, hasToken, pathOf, save, setToken, takeToken} from './live.js';
+import {Tiles} from './cards.js';
 import {forgetColors} from './chart.js';
 import {dialog} from './edit.js';
+import {MemoryView} from './memory.js';
+import {Places, PlacesCard} from './places.js';
 import {RANGES, ServiceView} from './service.js';
 import {Fleet, FleetView} from './table.js';
-import {clean, clock, duration, el, fill, seconds, setText} from './text.js';
+import {clean, clock, duration, el, fill, hrefOf, seconds, setText} from './text.js';
 
 const AMBER_S = 3;
 const RED_S = 10;
@@ -51,7 +53,7 @@ export function routeOf(hash) {
 }
 
 export function hashOf({view, space, name, range, at}) {
-  const path = view === 'service' ? `#/s/${encodeURIComponent(space)}/${encodeURIComponent(name)}` : view === 'memory' ? '#/memory' : '#/';
+  const path = view === 'service' ? hrefOf({namespace: space, name}) : view === 'memory' ? '#/memory' : '#/';
   const query = new URLSearchParams();
   if (range !== '5m') query.set('range', range);
   if (at !== null && at !== undefined) query.set('at', new Date(at * 1000).toISOString());
@@ -65,6 +67,7 @@ class App {
     this.offset = 0;        // seconds that the engine's clock is ahead of ours
     this.paused = false;
     this.fleet = new Fleet();
+    this.places = new Places();
     this.tiles = new Tiles($('tiles'));
     this.spoken = 0;
     this.measures = 0;
@@ -144,12 +147,14 @@ class App {
 
   build() {
     const {view, space, name, at} = this.route;
-    const list = (options) => new FleetView({fleet: this.fleet, theme: () => this.styled, form: () => this.overview?.form, ...options});
+    const list = (options) => new FleetView({fleet: this.fleet, places: this.places, theme: () => this.styled, form: () => this.overview?.form, ...options});
     $('record').hidden = view !== 'service';
     $('main').dataset.view = view;
+    this.placesCard = view === 'service' ? null : new PlacesCard(this);
     if (view === 'fleet') {
       this.view = list({narrow: false, onrows: (keys) => this.watchRows(keys)});
-      fill($('main'), el('h1.unseen', {}, 'Services'), this.view.node);
+      fill($('main'), el('h1.unseen', {}, 'Services'), this.placesCard.node, this.view.node);
+      this.placesCard.node.classList.add('fleet-places');
     } else if (view === 'memory') {
       this.view = new MemoryView({app: this});
       fill($('main'), this.view.node);
@@ -186,6 +191,10 @@ class App {
 
   event(type, data) {
     const {view} = this.route;
+    if (type === 'move') {
+      this.places.moved(data);
+      this.placesCard?.show();
+    }
     if (type === 'hello') this.hello(data);
     else if (type === 'reset') this.load();
     else if (view === 'fleet') this.fleetEvent(type, data);
@@ -203,7 +212,15 @@ class App {
     });
   }
 
+  // A move is shown at once; what it leaves and takes, and states of places, with the next reading.
+  async readPlaces() {
+    await this.places.load();
+    this.placesCard?.show();
+    this.list?.show();
+  }
+
   hello(data) {
+    this.locked = false;
     const other = this.overview?.version && data.version && this.overview.version !== data.version;
     if (data.time) this.offset = seconds(data.time) - Date.now() / 1000;
     if (other) this.notice(`The engine is another version now, ${data.version}: load this page again.`);
@@ -214,8 +231,9 @@ class App {
   // Why there is no stream; an engine without one still has figures.
   down(problem) {
     this.why = problem.message;
-    if (problem.status) this.notice(problem.message);
-    if (problem.status && !this.loaded) this.load();
+    if (problem.type === NEEDS_TOKEN) this.lock();
+    else if (problem.status) this.notice(problem.message);
+    if (problem.status && !this.loaded && !this.locked) this.load();
     this.tick();
   }
 
@@ -223,11 +241,19 @@ class App {
   async load() {
     const {view} = this;
     this.loaded = true;
-    const parts = await Promise.allSettled([getOrNull('overview').then((overview) => this.takeFirst(overview)), this.list && this.fleet.load(), view !== this.list && view.load()]);
+    const parts = await Promise.allSettled([getOrNull('overview').then((overview) => this.takeFirst(overview)), this.readPlaces(), this.list && this.fleet.load(), view !== this.list && view.load()]);
     if (view !== this.view) return;
     this.list?.show();
     this.schedule();
     for (const {reason} of parts) if (reason) this.broken(reason);
+  }
+
+  // Asked once: who closes the dialog finds it behind the button of changes.
+  lock() {
+    if (this.locked) return;
+    this.locked = true;
+    this.notice(hasToken() ? 'The engine has another token: it is made anew at each start.' : 'This engine shows nothing without its token.');
+    this.askToken();
   }
 
   takeFirst(overview) {
@@ -263,7 +289,9 @@ class App {
 
   // Beside one service, and beside memory, the tiles have no stream.
   async poll() {
-    if (document.hidden || this.frozen() || this.route.view === 'fleet') return;
+    if (document.hidden || this.frozen()) return;
+    if (this.places.known && this.placesCard) await this.readPlaces().catch(() => null);
+    if (this.route.view === 'fleet') return;
     const overview = await getOrNull('overview').catch(() => null);
     if (overview) this.take(overview);
   }
@@ -383,16 +411,23 @@ class App {
   }
 
   askToken() {
-    if (!this.overview?.edit) {
+    if (!this.locked && !this.overview?.edit) {
       dialog({title: 'Read-only', words: ['This page changes nothing: the engine was started without --allow-edit.']});
       return;
     }
     const token = el('input', {type: 'password', id: 'token', required: true, autocomplete: 'off'});
-    dialog({title: 'Allow changes', button: 'Allow', words: ['Changes need the token of this start, from the file edit-token beside the socket of the engine. It is kept in the memory of this page alone.'],
+    const [title, button, need] = this.locked ? ['Token', 'Open', 'This engine answers other hosts, so it shows nothing without'] : ['Allow changes', 'Allow', 'Changes need'];
+    dialog({title, button, words: [`${need} the token of this start, from the file edit-token beside the socket of the engine. It is kept in the memory of this page alone.`],
       form: el('div.fields', {}, el('label', {for: 'token'}, 'Token'), token),
       act: () => {
         if (!setToken(token.value)) throw new Problem(0, 'That is no token: 16 printable characters at least, without spaces.');
-        this.take(this.overview);
+        if (!this.locked) {
+          this.take(this.overview);
+          return;
+        }
+        this.locked = false;
+        this.notice('');
+        this.live.restart();
       }});
   }
 

@@ -1,9 +1,8 @@
-// Tiles and cards: the six at the top, those beside the charts of a service, and those of memory and nodes.
+// Tiles and cards: the six at the top, and those beside the charts of a service.
 
 import {spark} from './chart.js';
-import {getOrNull} from './live.js';
-import {bytes, clock, count, duration, el, figure, fill, milliseconds, minutes, seconds, setText, shapeOf, timeOf, whole, wordOf} from './text.js';
-import {callers, happened, outlook, phaseSentence, reasons, throttleSentence} from './why.js';
+import {bytes, clock, count, duration, el, figure, fill, milliseconds, minutes, ofBytes, seconds, setParts, setText, shapeOf, timeOf, whole, wordOf} from './text.js';
+import {callers, decided, happened, outlook, phaseSentence, reasons, throttleSentence, waits} from './why.js';
 
 const PHASES = ['queue', 'decide', 'create', 'start', 'ready', 'first_byte'];
 const STARTS_SHOWN = 5;
@@ -25,10 +24,11 @@ export class WhyCard {
     fill(this.side, button('\u2190', 'The decision before', -1), button('\u2192', 'The decision after', 1), ' decisions');
   }
 
-  show(decision, past) {
-    if (!decision) {
+  /** `told`: a reason that stands elsewhere in the page. */
+  show(decision, past, told) {
+    if (!decision || !decided(decision)) {
       setText(this.heading, 'Why');
-      fill(this.body, el('p.note', {}, past ? 'Nothing is kept of that time.' : 'No decision yet.'));
+      fill(this.body, el('p.note', {}, past ? 'Nothing is kept of that time.' : `No decision yet${decision?.why ? `: ${decision.why}` : '.'}`));
       return;
     }
     setText(this.heading, `Why ${whole(decision.granted)} ${past ? `at ${clock(seconds(decision.time))}` : 'now'}`);
@@ -36,8 +36,10 @@ export class WhyCard {
       el('th', {scope: 'row'}, row.name), el('td', {}, row.text), el('td.number', {}, whole(row.number))));
     const names = callers(decision);
     const awake = names.flatMap((entry, i) => [i ? ', ' : ' Kept awake by ', el('code', {}, entry.text), ` (${entry.note})`]);
-    const formula = el('p.formula', {}, el('code', {}, decision.why ?? ''));
-    fill(this.body, el('table.reasons', {}, el('tbody', {}, rows)), formula, el('p', {}, outlook(decision).join(' '), awake, names.length ? '.' : ''));
+    const formula = decision.why && decision.why !== told ? el('p.formula', {}, el('code', {}, decision.why)) : null;
+    const waiting = waits(decision);
+    fill(this.body, el('table.reasons', {}, el('tbody', {}, rows)), formula, waiting.length ? el('p.waits', {}, shapeOf('memory', true), ` ${waiting.join(' ')}`) : null,
+      el('p', {}, outlook(decision).join(' '), awake, names.length ? '.' : ''));
   }
 }
 
@@ -99,7 +101,7 @@ function replicaRow(replica, prefix, most) {
   const bar = el('span.fill');
   bar.style.width = `${Math.round((100 * (replica.in_flight ?? 0)) / most)}%`;
   const word = replica.held ? 'held' : replica.throttled ? 'throttled' : wordOf(replica.state);
-  return el('li', {}, shapeOf(slowed ? 'memory' : replica.state), el('span.unseen', {}, word), el('span.id', {title: replica.id}, replica.id.startsWith(prefix) ? replica.id.slice(prefix.length) : replica.id),
+  return el('li', {}, shapeOf(slowed ? 'memory' : replica.state), el('span.unseen', {}, word), el('span.id', {title: replica.id}, replica.id.startsWith(prefix) ? replica.id.slice(prefix.length) : replica.id, replica.place ? el('span.note', {}, ` ${replica.place}`) : null),
     el('span.bar', {'aria-hidden': 'true'}, bar), el('span.number', {}, whole(replica.in_flight)), el('span.unseen', {}, 'in flight'), el('span.number', {'data-short': slowed}, bytes(replica.memory_bytes)));
 }
 
@@ -113,10 +115,10 @@ export class EventsCard {
     this.chosen = null;
   }
 
-  /** `events`: [{type, time, event, before}], the newest first. */
-  show(events, chosen) {
+  /** `events`: [{type, time, event, before}], the newest first; `changes`: how often one of them has changed. */
+  show(events, chosen, changes) {
     const shown = events.slice(0, EVENTS_SHOWN);
-    const key = `${shown[0]?.key} ${shown.length} ${chosen}`;
+    const key = `${shown[0]?.key} ${shown.length} ${chosen} ${changes}`;
     if (key === this.key) return;
     this.key = key;
     if (!shown.length) {
@@ -127,7 +129,7 @@ export class EventsCard {
       const {kind, title, text} = happened(type, event, before);
       const words = [shapeOf(kind, true), el('b', {}, title), el('span.text', {}, text)];
       const time_ = timeOf(time);
-      if (type !== 'decision') return el('li', {}, time_, words);
+      if (type !== 'decision') return el('li', {}, time_, el('span.pick', {}, words));
       return el('li', {'data-chosen': chosen === time}, time_, el('button.pick', {type: 'button', 'aria-pressed': String(chosen === time), onclick: () => this.onpick(time)}, words));
     }));
   }
@@ -154,7 +156,7 @@ export function memoryBar(memory) {
 
 /** What is known of a service that does not start. */
 export function failureCard(status, lines, retry) {
-  const parts = card('Why it does not start');
+  const parts = card(status.state === 'failing' ? 'Why it does not start' : 'What is amiss');
   const amiss = status.not_ready ?? [];
   const rows = amiss.length ? amiss : [{revision: status.revision, state: 'failing', why: status.why}];
   fill(parts.body, rows.map((row) => el('p', {}, shapeOf('failing', true), ' ', el('b', {}, row.revision ?? ''), ` ${row.why ?? ''}`)),
@@ -209,18 +211,16 @@ export class Tiles {
   show(overview) {
     const {services = {}} = overview;
     setText(this.services.value, whole(services.all));
-    const words = ['awake', 'starting', 'asleep', 'draining'].filter((state) => services[state]).map((state) => `${whole(services[state])} ${state}`);
-    const key = `${words} ${services.failing}`;
-    if (key !== this.states) fill(this.services.note, words.join(' \u00b7 '), services.failing ? [words.length ? ' \u00b7 ' : '', el('b.bad', {}, `${whole(services.failing)} failing`)] : null);
-    this.states = key;
+    setParts(this.services.note, ['failing', 'awake', 'starting', 'asleep', 'draining'].filter((state) => services[state]).map((state) => `${whole(services[state])} ${state}`));
+    this.services.note.toggleAttribute('data-bad', services.failing > 0);
     setText(this.replicas.value, `${whole(overview.ready)} / ${whole(overview.want)}`);
     const missing = Math.max(0, (overview.want ?? 0) - (overview.ready ?? 0));
-    setText(this.replicas.note, missing ? `${whole(missing)} not ready${services.memory ? `, ${count(services.memory, 'service')} short of memory` : ''}` : 'all are ready');
+    setParts(this.replicas.note, missing ? [`${whole(missing)} not ready`, services.memory ? `${count(services.memory, 'service')} short of memory` : ''] : ['all are ready']);
     setText(this.rate.value, figure(overview.rps));
-    setText(this.rate.note, overview.p99_ms ? `p50 ${milliseconds(overview.p50_ms)} \u00b7 p99 ${milliseconds(overview.p99_ms)}` : 'no requests');
+    setParts(this.rate.note, overview.p99_ms ? [`p50 ${milliseconds(overview.p50_ms)}`, `p99 ${milliseconds(overview.p99_ms)}`] : ['no requests']);
     setText(this.held.value, whole(overview.queued));
     const most = overview.queued_points ? Math.max(0, ...overview.queued_points.map((point) => point ?? 0)) : null;
-    setText(this.held.note, most === null ? '' : `most in 5 min: ${whole(most)}`);
+    setParts(this.held.note, most === null ? [] : [`most in 5 min: ${whole(most)}`]);
     this.showPanic(overview.panic ?? [], services.panic);
     this.showMemory(overview.memory, overview.form);
     this.draw(this.rate.picture, 'rps', overview.rps_points, 'ready');
@@ -237,8 +237,8 @@ export class Tiles {
   showPanic(panic, number = panic.length) {
     setText(this.panic.value, whole(number));
     this.panic.node.toggleAttribute('data-panic', number > 0);
-    const names = panic.slice(0, 2).map((each) => `${each.name}, for ${minutes(each.for_s)}`).join(' \u00b7 ');
-    setText(this.panic.note, number ? `${names}${number > 2 ? ' \u2026' : ''}` : 'no service');
+    const names = panic.slice(0, 2).map((each) => `${each.name}, for ${minutes(each.for_s)}`);
+    setParts(this.panic.note, number ? [...names, number > 2 ? '\u2026' : ''] : ['no service']);
   }
 
   showMemory(memory, form) {
@@ -246,100 +246,13 @@ export class Tiles {
     this.bar.hidden = !memory;
     if (!memory) {
       setText(this.memory.value, '\u2013');
-      setText(this.memory.note, 'by node');
+      setParts(this.memory.note, ['by node']);
       return;
     }
     const part = memory.used_bytes / memory.capacity_bytes;
     setText(this.memory.value, `${Math.round(100 * part)} %`);
     this.fill.style.width = `${Math.min(100, 100 * part)}%`;
     this.memory.node.toggleAttribute('data-high', part >= HIGH);
-    setText(this.memory.note, `${bytes(memory.used_bytes)} of ${bytes(memory.capacity_bytes)} \u00b7 admits ${bytes(memory.admit_bytes)}`);
+    setParts(this.memory.note, [ofBytes(memory.used_bytes, memory.capacity_bytes), `admits ${bytes(memory.admit_bytes)}`]);
   }
-}
-
-// ---- Memory of the machine, or the nodes of a cluster ----
-
-const REFRESH_MS = 2000;
-const PRESSURES = {ok: 'awake', high: 'memory', critical: 'failing', unknown: 'starting'};
-
-function pressureOf(value) {
-  const kind = Object.hasOwn(PRESSURES, value) ? PRESSURES[value] : 'starting';
-  return [shapeOf(kind), ` pressure ${value ?? 'unknown'}`];
-}
-
-function figures(pairs) {
-  return el('dl.figures', {}, pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
-}
-
-function machineCard(memory) {
-  const parts = card('Memory of the machine', `${bytes(memory.used_bytes)} of ${bytes(memory.capacity_bytes)}`);
-  const growth = memory.growth_bytes_per_second;
-  fill(parts.body, memoryBar(memory), figures([['Capacity', bytes(memory.capacity_bytes)], ['Used', bytes(memory.used_bytes)], ['By replicas', bytes(memory.replicas_bytes)],
-    ['Kept in reserve', bytes(memory.reserve_bytes)], ['A new replica may have', bytes(memory.admit_bytes)],
-    ['Growth', typeof growth === 'number' ? `${bytes(growth)}/s` : null], ['Pressure', el('span', {}, pressureOf(memory.pressure))],
-    ['Waited for memory, 10 s', typeof memory.some_avg10 === 'number' ? `${figure(memory.some_avg10)} %` : null]]));
-  return parts.node;
-}
-
-function throttledCard(entries) {
-  const parts = card('Throttled and stopped', entries.length ? whole(entries.length) : '');
-  if (!entries.length) {
-    fill(parts.body, el('p.note', {}, 'No replica is throttled, none is stopped for memory.'));
-    return parts.node;
-  }
-  fill(parts.body, el('ul.throttled', {}, entries.map((entry) => el('li', {}, shapeOf('memory', true), ' ',
-    el('a', {href: `#/s/${encodeURIComponent(entry.namespace ?? 'default')}/${encodeURIComponent(entry.service ?? '')}`}, entry.id ?? entry.service ?? ''),
-    ` ${throttleSentence(entry)}`))));
-  return parts.node;
-}
-
-function nodeRow(node) {
-  return el('tr', {'data-silent': node.silent}, el('th', {scope: 'row'}, node.name), el('td', {}, node.silent ? [shapeOf('failing'), ' silent, last report ', timeOf(seconds(node.heard))] : pressureOf(node.pressure)),
-    el('td.number', {}, `${bytes(node.used_bytes)} of ${bytes(node.capacity_bytes)}`), el('td.number', {}, bytes(node.admit_bytes)), el('td.number', {}, whole(node.throttled_containers)));
-}
-
-function nodesCard(nodes) {
-  const silent = nodes.filter((node) => node.silent).length;
-  const parts = card('Nodes', `${count(nodes.length, 'node')}${silent ? `, ${whole(silent)} silent` : ''}`);
-  const heads = ['Node', 'State', 'Used', 'A new replica may have', 'Throttled'];
-  fill(parts.body, nodes.length ? el('div.scroll-x', {tabindex: '0', role: 'region', 'aria-label': 'Nodes'}, el('table.nodes', {}, el('thead', {}, el('tr', {}, heads.map((name) => el('th', {scope: 'col'}, name)))),
-    el('tbody', {}, [...nodes].sort((a, b) => Number(b.silent) - Number(a.silent)).map(nodeRow)))) : el('p.note', {}, 'No node agent reports here.'));
-  const throttled = nodes.flatMap((node) => (node.throttled ?? []).map((each) => ({...each, namespace: each.namespace, service: '', id: `${each.pod} / ${each.container} on ${node.name}`,
-    quota: each.period_us ? each.quota_us / each.period_us : null})));
-  return [parts.node, throttledCard(throttled)];
-}
-
-export class MemoryView {
-  constructor({app}) {
-    this.app = app;
-    this.body = el('div.memory-cards', {}, el('p.note', {}, 'Reading\u2026'));
-    this.node = el('article.memory', {'aria-label': 'Memory'}, el('div.head-line', {}, el('a.back', {href: '#/'}, '\u2190 Services'), el('h1', {}, 'Memory')), this.body);
-    this.timer = setInterval(() => this.refresh(), REFRESH_MS);
-  }
-
-  close() {
-    clearInterval(this.timer);
-    this.closed = true;
-  }
-
-  async load() {
-    const {form} = await this.app.known();
-    const [memory, nodes] = await Promise.all([form === 'cluster' ? null : getOrNull('memory'), form === 'machine' ? null : getOrNull('nodes')]);
-    if (this.closed) return;
-    const key = JSON.stringify([memory, nodes]);
-    if (key === this.key) return;
-    this.key = key;
-    const reports = Array.isArray(nodes) ? nodes : nodes?.items ?? (nodes?.nodes ?? null);
-    fill(this.body, memory ? [machineCard(memory), throttledCard(memory.throttled ?? [])] : null, reports ? nodesCard(reports) : null,
-      !memory && !reports ? el('div.card.empty', {}, el('h2', {}, 'Nothing is known of memory'), el('p', {}, 'This engine does not report it; a newer one does.')) : null);
-  }
-
-  async refresh() {
-    if (document.hidden || this.app.frozen()) return;
-    await this.load().catch(() => null);
-  }
-
-  event() {}
-
-  draw() {}
 }

@@ -5,6 +5,7 @@ import {clock, el, fill, setText} from './text.js';
 
 const TICK_SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800];
 const TICK_PIXELS = 92;
+const NARROW = 400;     // pixels of an axis whose labels stand closer
 const LOG_TICKS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10000];
 const TABLE_ROWS = 60;
 const PICK_PIXELS = 12;
@@ -88,7 +89,7 @@ export class TimeAxis {
   /** Round local times, far enough apart to be read. */
   ticks() {
     const span = this.to - this.from;
-    const most = Math.max(1, Math.floor(this.width / TICK_PIXELS));
+    const most = Math.max(1, Math.floor(this.width / (this.width < NARROW ? 0.75 * TICK_PIXELS : TICK_PIXELS)));
     const step = TICK_SECONDS.find((size) => span / size <= most) ?? 604800;
     const zone = new Date(this.to * 1000).getTimezoneOffset() * 60;
     const ticks = [];
@@ -138,6 +139,12 @@ export class Rows {
 
   column(name) {
     return this.columns.get(name) ?? [];
+  }
+
+  /** The number of the first row that has seen what happened at `time`: of the last row where there is none, -1 before all. */
+  after(time) {
+    const before = this.index(time);
+    return before < 0 || this.times[before] === time ? before : Math.min(before + 1, this.times.length - 1);
   }
 
   /** The number of the row in force at `time`, or -1. */
@@ -449,7 +456,7 @@ class Panel {
   point(time) {
     this.cursor.hidden = time === null || time < this.axis.from || time > this.axis.to;
     if (!this.cursor.hidden) this.cursor.style.transform = `translateX(${this.axis.x(time)}px)`;
-    const i = time === null ? -1 : this.rows.index(time);
+    const i = time === null ? -1 : this.axis.cursor === null ? this.rows.after(time) : this.rows.index(time);
     for (const {layer, value} of this.legend) {
       const shown = i < 0 || !layer.column || layer.legend === 'heat' ? '' : this.textOf(layer, i);
       setText(value, shown);

@@ -1,7 +1,7 @@
 // Dialogs of changes. Each says first what it does, and which command does the same.
 
 import {getOrNull, post} from './live.js';
-import {count, el, fill, whole} from './text.js';
+import {count, el, fill, nameOf, setText, whole} from './text.js';
 
 /** A dialog that closes by Esc, by its button, and gives the focus back. `act()` does what its button says. */
 export function dialog({title, words, form = [], command, name = 'The same on a terminal: ', button, act}) {
@@ -27,10 +27,6 @@ export function dialog({title, words, form = [], command, name = 'The same on a 
   document.body.append(box);
   box.showModal();
   return box;
-}
-
-function nameOf(status) {
-  return status.namespace === 'default' ? status.name : `${status.namespace}/${status.name}`;
 }
 
 export function wakeDialog({status, path, done}) {
@@ -71,13 +67,59 @@ export function boundsDialog({status, path, done}) {
     act: async () => done(await post(`${path}/scale`, {min: Number(least.value), max: Number(most.value)}))});
 }
 
-/** Traffic is divided on a terminal alone; what is in force can be seen here. */
-export async function trafficDialog({status, path}) {
-  const answer = await getOrNull(`${path}/revisions`).catch(() => null);
-  const revisions = Array.isArray(answer) ? answer : answer?.items ?? [];
-  const rows = revisions.map((each) => el('tr', {}, el('th', {scope: 'row'}, `${each.revision}${each.latest ? ' (latest)' : ''}`), el('td', {}, each.state), el('td.number', {}, `${whole(each.percent)} %`)));
-  const [first, second] = revisions;
-  dialog({title: `Traffic of ${status.name}`, command: second && `sluice traffic ${nameOf(status)} ${first.revision}=90,${second.revision}=10`, name: 'To divide it, on a terminal: ',
-    words: [second ? 'New requests are divided among revisions like this. A revision without a part drains: what it works on is finished first.'
-      : 'All requests go to the only revision. A changed spec makes another one.', el('table', {}, el('tbody', {}, rows))]});
+// The revisions of a service as lines to fill in, and what the numbers mean.
+function trafficForm(status, revisions) {
+  const words = el('p', {'aria-live': 'polite'});
+  const command = el('span');
+  const pin = el('input', {type: 'checkbox', id: 'traffic-pin'});
+  const rows = revisions.map((revision, i) => ({revision, input: el('input', {type: 'number', id: `traffic-${i}`, min: '0', max: '100', step: '1', required: true, value: String(revision.percent ?? 0)})}));
+  const parts = () => rows.map(({revision, input}) => ({revision: revision.latest && !pin.checked ? '@latest' : revision.revision, percent: Number(input.value)})).filter(({percent}) => percent > 0);
+  const tell = () => {
+    const sum = rows.reduce((all, {input}) => all + Number(input.value), 0);
+    const wrong = sum === 100 ? '' : `The parts are ${whole(sum)} % together and have to be 100 %.`;
+    rows[0].input.setCustomValidity(wrong);
+    const leaving = rows.filter(({revision, input}) => revision.percent > 0 && !Number(input.value)).map(({revision}) => revision.revision);
+    const coming = rows.filter(({revision, input}) => !revision.percent && Number(input.value) > 0).map(({revision}) => revision.revision);
+    fill(words, wrong || 'New requests are divided like this at once; those that run are finished.', !wrong && coming.length ? ` ${coming.join(', ')} starts replicas as requests come.` : '',
+      !wrong && leaving.length ? ` ${leaving.join(', ')} gets no more and drains.` : '');
+    setText(command, `sluice traffic ${nameOf(status)} ${parts().map(({revision, percent}) => `${revision}=${percent}`).join(',')}`);
+  };
+  for (const {input} of rows) input.addEventListener('input', tell);
+  pin.addEventListener('input', tell);
+  tell();
+  const fields = el('div.fields', {}, rows.map(({revision, input}) => [el('label', {for: input.id}, `${revision.revision} `, el('span.note', {}, `${revision.latest ? 'latest, ' : ''}${revision.state}, %`)), input]),
+    el('label', {for: pin.id}, 'The latest keeps its part when a newer one is there'), pin);
+  return {words, command, fields, parts};
+}
+
+/** The parts of requests that revisions get. */
+export async function trafficDialog({status, path, done}) {
+  const revisions = (await getOrNull(`${path}/revisions`).catch(() => null))?.items ?? [];
+  const title = `Traffic of ${status.name}`;
+  if (revisions.length < 2) {
+    dialog({title, words: ['All requests go to the only revision. A changed spec makes another one.']});
+    return;
+  }
+  const {words, command, fields, parts} = trafficForm(status, revisions);
+  dialog({title, button: 'Divide', command, words: [words], form: fields, act: async () => done(await post(`${path}/traffic`, {percents: parts()}))});
+}
+
+/** To another place. */
+export async function moveDialog({status, path, done}) {
+  const places = await getOrNull('places').catch(() => null);
+  const open = (places?.items ?? []).filter((place) => place.state === 'ready');
+  const to = el('select', {id: 'move-to'}, open.map(({name, used, capacity}) => el('option', {value: name}, `${name}: ${whole(used.replicas)}${capacity.replicas === null ? '' : ` of ${whole(capacity.replicas)}`} replicas`)));
+  dialog({title: `Move ${status.name}`, button: 'Move', command: `sluice move ${nameOf(status)} --to PLACE`,
+    words: ['Replicas start in the other place and take requests before those that run now are drained: no request is cut. A service that sleeps starts there next.'],
+    form: el('div.fields', {}, el('label', {for: 'move-to'}, 'to'), to), act: async () => done(await post(`${path}/move`, {to: to.value}))});
+}
+
+/** Empties a place, or opens one that was emptied. */
+export function drainDialog({place, done}) {
+  const opens = place.state === 'draining';
+  const verb = opens ? 'undrain' : 'drain';
+  dialog({title: opens ? `Open ${place.name}` : `Drain ${place.name}`, button: opens ? 'Open' : 'Drain', command: `sluice ${verb} ${place.name}`,
+    words: [opens ? 'Replicas may start there again; what has left comes back by the usual rules.'
+      : `${count((place.services ?? []).length, 'service')} there: replicas start elsewhere and take requests before those here are drained. What has no room elsewhere stays. Nothing new starts there until it is opened.`],
+    act: async () => done(await post(`places/${encodeURIComponent(place.name)}/${verb}`))});
 }

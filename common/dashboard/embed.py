@@ -5,7 +5,7 @@ import hashlib
 import pathlib
 import sys
 
-from pack import packed
+from pack import served
 
 TYPES = {'.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml'}
 HEAD = '''// Made of the files in common/dashboard by embed.py.
@@ -42,16 +42,16 @@ def array(name, content):
 def main():
     output, files = pathlib.Path(sys.argv[1]), [pathlib.Path(name) for name in sys.argv[2:]]
     arrays, rows = [], []
-    for number, path in enumerate(files):
-        content = packed(path.name, path.read_text()).encode()
+    for number, (file, text) in enumerate(served({path.name: path.read_text() for path in files}).items()):
+        content = text.encode()
         arrays.append(array(f'k{number}', content))
         arrays.append(array(f'k{number}Gzip', gzip.compress(content, 9, mtime=0)))
-        name = '' if path.name == 'index.html' else path.name
+        name = '' if file == 'index.html' else file
         tag = hashlib.sha256(content).hexdigest()[:32]
-        rows.append(f'      {{"{name}", "{TYPES[path.suffix]}; charset=utf-8", "\\"{tag}\\"", '
+        rows.append(f'      {{"{name}", "{TYPES[pathlib.Path(file).suffix]}; charset=utf-8", "\\"{tag}\\"", '
                     f'{{k{number}.data(), k{number}.size()}}, '
                     f'{{k{number}Gzip.data(), k{number}Gzip.size()}}}},')
-    output.write_text(HEAD + ''.join(arrays) + TAIL.format(count=len(files), rows='\n'.join(rows)))
+    output.write_text(HEAD + ''.join(arrays) + TAIL.format(count=len(rows), rows='\n'.join(rows)))
 
 
 if __name__ == '__main__':

@@ -6,14 +6,15 @@ import {clean, parse} from './text.js';
 const ROOT = 'api/v1/';
 const WAIT_MS = 10000;
 const LINES_MAX = 20;
+/** `type` of a Problem: the engine answers other hosts, and then nothing without the token. */
+export const NEEDS_TOKEN = 'token-required';
 let token = '';
 
-/** An answer that is an error: `status` (0: none came), `message`, `fix`. */
+/** An answer that is an error: `status` (0: none came), `message`, `fix`, `type`. */
 export class Problem extends Error {
-  constructor(status, message, fix = '') {
+  constructor(status, message, fix = '', type = '') {
     super(message);
-    this.status = status;
-    this.fix = fix;
+    Object.assign(this, {status, fix, type});
   }
 }
 
@@ -58,7 +59,7 @@ export async function ask(path, options = {}) {
   } catch {
     // Another program may answer here, in its own words.
   }
-  throw new Problem(answer.status, clean(words.detail ?? words.title ?? `HTTP ${answer.status}`), clean(words.fix ?? ''));
+  throw new Problem(answer.status, clean(words.detail ?? words.title ?? `HTTP ${answer.status}`), clean(words.fix ?? ''), clean(words.type ?? ''));
 }
 
 /** The JSON of a path; throws a Problem. */
@@ -71,12 +72,12 @@ export async function get(path) {
   }
 }
 
-/** The same, but null where the path is none or not permitted. */
+/** The same, but null where the path is none or not permitted. Without the token that everything needs, nothing is known: a Problem. */
 export async function getOrNull(path) {
   try {
     return await get(path);
   } catch (problem) {
-    if (problem.status >= 400 && problem.status < 500) return null;
+    if (problem.status >= 400 && problem.status < 500 && problem.type !== NEEDS_TOKEN) return null;
     throw problem;
   }
 }

@@ -3,8 +3,9 @@
 import {get, getOrNull, lines, pathOf} from './live.js';
 import {EventsCard, ReplicasCard, StartsCard, WhyCard, card, failureCard, memoryBar, retryText} from './cards.js';
 import {Chart, band, heat, line, marks, stack, steps, ticks} from './chart.js';
-import {boundsDialog, sleepDialog, trafficDialog, wakeDialog} from './edit.js';
-import {bytes, clock, el, figure, fill, kindOf, link, milliseconds, minutes, seconds, setText, shapeOf, tenths, whole, wordOf} from './text.js';
+import {boundsDialog, moveDialog, sleepDialog, trafficDialog, wakeDialog} from './edit.js';
+import {WhereCard} from './places.js';
+import {clock, el, figure, fill, kindOf, link, milliseconds, minutes, ofBytes, seconds, setText, shapeOf, tenths, whole, wordOf} from './text.js';
 import {sentences} from './why.js';
 
 const EVENTS_MAX = 2000;
@@ -41,7 +42,7 @@ function panelsOf(view) {
       ticks({moments: () => view.starts.map((start) => ({time: seconds(start.time), text: `cold start ${milliseconds(start.total_ms)}`})), color: 'held', label: true}),
       marks({points: () => view.decisionPoints()})]},
     {title: 'Requests per second', height: 96, floor: 1, text: figure, layers: [panic(),
-      line({name: 'answered', column: 'rps', color: 'ready', text: figure, fill: 'ready-fill'}),
+      line({name: 'answered', column: 'rps', color: 'ready', text: figure, fill: 'ready-wash'}),
       line({name: 'refused', column: 'refused', color: 'error', text: figure, quiet: true}),
       line({name: 'errors', column: 'errors', color: 'error', dash: [3, 2], text: figure, quiet: true}),
       line({name: 'held, own scale', column: 'queued', color: 'held', text: whole, width: 2, peak: (value) => `${whole(value)} held`})]},
@@ -53,13 +54,14 @@ function panelsOf(view) {
 }
 
 export class ServiceView {
-  /** `app` gives now(), range(), canEdit(), speak(), onchoose(time). */
+  /** `app` gives now(), range(), canEdit(), speak(), onchoose(time), places, fleet, overview. */
   constructor({space, name, app, at}) {
     Object.assign(this, {space, name, app, at});
     this.status = null;
     this.decision = null;   // in force now
     this.past = null;       // in force at `at`
     this.events = [];
+    this.changes = 0;
     this.starts = [];
     this.throttled = [];
     this.failure = null;
@@ -67,12 +69,14 @@ export class ServiceView {
     this.why = new WhyCard((way) => this.step(way));
     this.cold = new StartsCard();
     this.replicas = new ReplicasCard();
+    this.where = new WhereCard();
     this.happened = new EventsCard((time) => this.look(time));
     this.memory = card('Memory');
     this.memory.node.hidden = true;
     this.title = el('h1', {}, name);
     this.pill = el('span.pill');
     this.revision = el('span.pill.plain');
+    this.shares = el('span.shares');
     this.url = el('span.url');
     this.buttons = el('span.buttons', {role: 'group', 'aria-label': 'Changes'});
     this.sentence = el('p.sentence');
@@ -80,9 +84,9 @@ export class ServiceView {
     this.then = el('p.then', {hidden: true, role: 'status'});
     this.node = el('article.service', {'aria-label': `Service ${name}`},
       el('div.center', {},
-        el('section.card.headline', {}, el('div.head-line', {}, el('a.back', {href: '#/'}, '\u2190 Services'), this.title, this.pill, this.revision, this.url, el('span.space'), this.buttons), this.sentence),
+        el('section.card.headline', {}, el('div.head-line', {}, el('a.back', {href: '#/'}, '\u2190 Services'), this.title, this.pill, this.revision, this.shares, this.url, el('span.space'), this.buttons), this.sentence),
         this.alert, el('section.card.charts', {'aria-label': 'Charts'}, this.then, this.chart.node), this.happened.node),
-      el('div.right', {}, this.why.node, this.cold.node, this.replicas.node, this.memory.node));
+      el('div.right', {}, this.why.node, this.where.node, this.cold.node, this.replicas.node, this.memory.node));
     this.chart.pin(at);
     this.timer = setInterval(() => this.refresh(), REFRESH_MS);
   }
@@ -106,16 +110,21 @@ export class ServiceView {
   async load() {
     const since = this.app.range();
     const [status, decision, history, starts, memory] = await Promise.all([get(this.path('')), getOrNull(this.path('/explain')), getOrNull(this.path(`/history?since=${since}`)),
-      getOrNull(this.path('/cold-starts?since=24h')), getOrNull('memory'), this.loadSeries()]);
+      getOrNull(this.path('/cold-starts?since=24h')), this.readMemory(), this.loadSeries()]);
     if (this.closed) return;
     Object.assign(this, {status, decision, starts: starts?.items ?? []});
     this.moreStarts = Boolean(starts?.next);
-    this.note([...(history?.items ?? []).map((each) => ['decision', each]), ...this.starts.map((each) => ['cold_start', each])]);
+    this.note([...(history?.items ?? []).map((each) => ['decision', each]), ...this.app.places.movesOf(this.name).map((each) => ['move', each]), ...this.starts.map((each) => ['cold_start', each])]);
     this.showMemory(memory);
     await this.loadFailure();
     if (this.at !== null) await this.look(this.at);
     this.showHead();
     this.draw();
+  }
+
+  // A cluster has that of its nodes.
+  async readMemory() {
+    return (await this.app.known()).form === 'cluster' ? null : getOrNull('memory');
   }
 
   async loadSeries() {
@@ -136,16 +145,21 @@ export class ServiceView {
       fill(this.alert);
       return;
     }
-    const log = await lines(this.path('/logs?tail=10')).catch((problem) => (problem.status === 403 ? null : []));
+    // What only waits for room has nothing to say of itself.
+    const log = this.status.state === 'failing' ? await this.lastLines() : [];
     this.retry = el('p', {}, retryText(this.failure, this.app.now()));
     fill(this.alert, failureCard(this.status, log, this.retry));
+  }
+
+  lastLines() {
+    return lines(this.path('/logs?tail=10')).catch((problem) => (problem.status === 403 ? null : []));
   }
 
   // What no event brings: longer ranges, callers, memory.
   async refresh() {
     if (document.hidden || this.closed || !this.status || this.app.frozen()) return;
     try {
-      const [memory] = await Promise.all([getOrNull('memory'), this.app.range() === '5m' ? null : this.loadSeries(), this.explainSoon()]);
+      const [memory] = await Promise.all([this.readMemory(), this.app.range() === '5m' ? null : this.loadSeries(), this.explainSoon()]);
       this.showMemory(memory);
       this.draw();
     } catch {
@@ -198,7 +212,8 @@ export class ServiceView {
     const value = (name) => row[ROW.indexOf(name)];
     const before = `${this.status.ready} ${this.status.desired}`;
     Object.assign(this.status, {ready: value('ready'), starting: value('starting'), draining: value('draining'), desired: value('want'), stable: value('stable'), panic: value('panic')});
-    if (replicas) this.status.replicas = replicas.map(([id, state, flight, memory, throttled]) => ({id, state, in_flight: flight, memory_bytes: memory, throttled}));
+    const known = new Map((this.status.replicas ?? []).map(({id, place}) => [id, place]));
+    if (replicas) this.status.replicas = replicas.map(([id, state, flight, memory, throttled]) => ({id, state, in_flight: flight, memory_bytes: memory, throttled, place: known.get(id)}));
     if (before !== `${this.status.ready} ${this.status.desired}`) this.explainSoon();
   }
 
@@ -206,9 +221,13 @@ export class ServiceView {
   note(pairs) {
     const known = new Set(this.events.map((entry) => entry.key));
     for (const [type, event] of pairs) {
-      const time = seconds(event.time);
-      const key = `${type} ${event.time} ${event.id ?? event.replica ?? ''} ${event.state ?? event.granted ?? event.detail ?? ''}`;
+      const time = seconds(type === 'move' ? event.began : event.time);
+      const key = type === 'move' ? `move ${event.id}` : `${type} ${event.time} ${event.id ?? event.replica ?? ''} ${event.state ?? event.granted ?? event.detail ?? ''}`;
       const told = type !== 'service' && (type !== 'replica' || event.state === 'exited');
+      if (type === 'move' && known.has(key)) {
+        this.events.find((entry) => entry.key === key).event = event;
+        this.changes += 1;
+      }
       if (!told || known.has(key) || !Number.isFinite(time)) continue;
       known.add(key);
       this.events.push({type, time, event, key});
@@ -281,7 +300,9 @@ export class ServiceView {
   showHead() {
     const {status} = this;
     if (!status) return;
-    const kind = kindOf({...status, trouble: status.state === 'failing' ? 'failing' : null});
+    // Of memory the list knows, of the rest the status.
+    const listed = this.app.fleet.rows.get(`${this.space}/${this.name}`)?.trouble;
+    const kind = kindOf({...status, trouble: status.state === 'failing' ? 'failing' : status.mode !== 'panic' && listed === 'memory' ? listed : null});
     const since = this.decision?.mode === 'panic' ? seconds(this.decision.time) - (this.decision.inputs?.mode_for_s ?? NaN) : NaN;
     const pill = kind === 'panic' && Number.isFinite(since) ? `panic for ${minutes(this.app.now() - since)}` : wordOf(kind);
     if (this.pill.dataset.kind !== kind) {
@@ -298,21 +319,28 @@ export class ServiceView {
     if (this.retry) setText(this.retry, retryText(this.failure, this.app.now()));
     this.showButtons();
     this.showWhy();
+    this.where.show(status, this.decision);
+    const shares = (status.places ?? []).map((share) => `${share.name} ${share.ready < share.replicas ? `${whole(share.ready)}/` : ''}${whole(share.replicas)}`);
+    if (`${shares}` !== this.shared) fill(this.shares, shares.map((text) => el('span.pill.plain', {title: 'Replicas in this place'}, text)));
+    this.shared = `${shares}`;
     this.cold.show(this.starts, this.moreStarts);
   }
 
   showButtons() {
     const can = this.app.canEdit();
-    if (this.could === can) return;
-    this.could = can;
+    const moves = this.app.places.known;
+    const key = `${can} ${moves}`;
+    if (this.could === key) return;
+    this.could = key;
     const button = (text, open) => el('button', {type: 'button', onclick: () => open({status: this.status, path: this.path(''), done: () => this.explainSoon()})}, text);
-    fill(this.buttons, can ? [button('Wake', wakeDialog), button('Sleep', sleepDialog), button('Bounds\u2026', boundsDialog), button('Traffic\u2026', trafficDialog)] : []);
+    fill(this.buttons, can ? [button('Wake', wakeDialog), button('Sleep', sleepDialog), button('Bounds\u2026', boundsDialog), this.app.overview?.form === 'cluster' ? null : button('Traffic\u2026', trafficDialog),
+      moves ? button('Move\u2026', moveDialog) : null] : []);
   }
 
   showWhy() {
     const decision = this.at === null ? this.decision : this.past;
     const key = JSON.stringify([decision, this.at]);
-    if (key !== this.whySaid) this.why.show(decision, this.at !== null);
+    if (key !== this.whySaid) this.why.show(decision, this.at !== null, this.status.state === 'failing' ? this.status.why : '');
     this.whySaid = key;
     this.then.hidden = this.at === null;
     if (this.at !== null && this.then.dataset.at !== String(this.at)) {
@@ -325,7 +353,7 @@ export class ServiceView {
     this.throttled = memory?.throttled ?? [];
     this.memory.node.hidden = !memory;
     if (memory) {
-      setText(this.memory.side, `${bytes(memory.used_bytes)} of ${bytes(memory.capacity_bytes)}`);
+      setText(this.memory.side, ofBytes(memory.used_bytes, memory.capacity_bytes));
       fill(this.memory.body, memoryBar(memory), el('p', {}, el('a', {href: '#/memory'}, 'All of it')));
     }
   }
@@ -341,7 +369,7 @@ export class ServiceView {
     axis.from = end - span;
     setText(this.chart.panels[0].note, this.decision?.metric === 'rps' ? 'requests per second' : 'requests at once');
     this.chart.draw();
-    this.happened.show(this.events, this.at);
+    this.happened.show(this.events, this.at, this.changes);
     this.replicas.show(this.status.replicas ?? [], this.status, this.throttled);
     if (this.app.now() - (this.described ?? 0) > 5) {
       this.described = this.app.now();

@@ -2,7 +2,7 @@
 
 import {list} from './live.js';
 import {spark} from './chart.js';
-import {el, figure, fill, isTrouble, kindOf, milliseconds, rankOf, setShape, setText, shapeOf, tenths, whole, wordOf} from './text.js';
+import {el, figure, fill, hrefOf, isTrouble, kindOf, milliseconds, nameOf, rankOf, setShape, setText, shapeOf, tenths, whole, wordOf} from './text.js';
 import {noteOf} from './why.js';
 
 const BEYOND = 6;  // rows kept above and below what is in view
@@ -154,10 +154,6 @@ export function keyOf(row) {
   return `${row.namespace}/${row.name}`;
 }
 
-function nameOf(row) {
-  return row.namespace === 'default' ? row.name : keyOf(row);
-}
-
 function troubleFirst(a, b) {
   return rankOf(a) - rankOf(b) || (a.key < b.key ? -1 : 1);
 }
@@ -227,7 +223,7 @@ export class Fleet {
   }
 }
 
-const HEADS = [['state', 'State'], ['name', 'Service'], ['trend', 'Requests, 5 min'], ['ready', 'Ready / wanted'], ['load', 'Load stable / panic / target'], ['rps', 'Per second'],
+const HEADS = [['state', 'State'], ['name', 'Service'], ['trend', 'Requests, 5 min'], ['ready', 'Ready / wanted'], ['where', 'Places'], ['load', 'Load stable / panic / target'], ['rps', 'Per second'],
   ['held', 'Held'], ['latency', 'p50 / p99'], ['cold', 'Last cold start'], ['why', 'Why']];
 
 // One row and how it shows a service; cells that a width has no room for are hidden by the style sheet.
@@ -255,7 +251,7 @@ function showRow(parts, row, view) {
   setShape(shape, kind);
   setText(word, wordOf(kind));
   setText(link, nameOf(row));
-  const href = `#/s/${encodeURIComponent(row.namespace)}/${encodeURIComponent(row.name)}`;
+  const href = hrefOf(row);
   if (link.getAttribute('href') !== href) link.setAttribute('href', href);
   node.toggleAttribute('data-chosen', keyOf(row) === view.chosen);
   if (keyOf(row) === view.chosen) link.setAttribute('aria-current', 'page');
@@ -264,6 +260,8 @@ function showRow(parts, row, view) {
   note.title = noteOf(row);
   setText(texts.ready, `${whole(row.ready)}/${whole(row.want)}`);
   node.toggleAttribute('data-short', row.ready < row.want);
+  setText(texts.where, view.places.texts.get(keyOf(row)) ?? '\u2013');
+  texts.where.title = texts.where.textContent;
   setText(texts.load, row.state === 'asleep' ? '\u2013' : `${tenths(row.stable)} / ${tenths(row.panic)} / ${tenths(row.target)}`);
   setText(texts.rps, figure(row.rps));
   setText(texts.held, row.queued ? whole(row.queued) : '\u2013');
@@ -292,8 +290,8 @@ function emptyCard(form) {
 
 /** The list of a Fleet; show() after its node is in the page. `chosen` is the key of the service beside it, or null. */
 export class FleetView {
-  constructor({fleet, narrow, chosen = null, theme, onrows = () => {}, form}) {
-    Object.assign(this, {fleet, chosen, theme, form});
+  constructor({fleet, narrow, chosen = null, theme, places, onrows = () => {}, form}) {
+    Object.assign(this, {fleet, chosen, theme, places, form});
     this.table = new Table({make: () => makeRow(this), key: keyOf, label: 'Services', role: 'table', rowRole: 'row',
       onview: (rows) => onrows(rows.slice(0, ASKED_MAX).map(keyOf))});
     this.filter = el('input', {type: 'search', id: 'filter', 'aria-label': 'Filter services', autocomplete: 'off', spellcheck: 'false', oninput: () => this.choose({text: this.filter.value})});
@@ -338,6 +336,7 @@ export class FleetView {
       this.chips[i].setAttribute('aria-pressed', String(name === fleet.chip));
     });
     this.filter.placeholder = fleet.loaded ? `Filter ${whole(counts.all)} services` : 'Filter';
+    this.grid.toggleAttribute('data-placed', this.places.known);
     const rows = fleet.chosen();
     this.grid.setAttribute('aria-rowcount', rows.length + 1);
     this.table.set(rows);

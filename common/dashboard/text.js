@@ -42,6 +42,14 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Shows parts of a line, which breaks between them alone. */
+export function setParts(node, parts) {
+  const key = parts.join();
+  if (node.dataset.key === key) return;
+  node.dataset.key = key;
+  fill(node, parts.filter(Boolean).map((part, i) => [i ? ' ' : '', el('span.part', {}, part)]));
+}
+
 /** Replaces the children of a node. */
 export function fill(node, ...children) {
   node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
@@ -90,6 +98,12 @@ export function bytes(value) {
     unit += 1;
   }
   return `${unit > 2 && Math.abs(amount) < 100 ? amount.toFixed(1) : Math.round(amount)} ${UNITS[unit]}`;
+}
+
+/** `6.1 of 7.6 GiB`: a part and its whole. */
+export function ofBytes(part, all) {
+  const [amount, unit] = bytes(part).split(' ');
+  return `${unit && bytes(all).endsWith(` ${unit}`) ? amount : bytes(part)} of ${bytes(all)}`;
 }
 
 /** A length of time in at most two parts: `42 s`, `3 min 10 s`, `2 h 5 min`, `3 d 4 h`. */
@@ -141,6 +155,16 @@ export function timeOf(at) {
 /** `1 replica`, `2 replicas`. */
 export function count(number, noun) {
   return `${whole(number)} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** The name of a service, with its namespace where that is another than `default`. */
+export function nameOf({namespace, name}) {
+  return namespace === 'default' ? name : `${namespace}/${name}`;
+}
+
+/** The address of its page. */
+export function hrefOf({namespace = 'default', name}) {
+  return `#/s/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
 /** A link only where it leads to http or https; else its text. */

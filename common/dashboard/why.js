@@ -35,6 +35,11 @@ function panicSince(decision) {
   return Number.isFinite(began) ? began : null;
 }
 
+/** Whether it is a decision: before the first one a service has only what it began with. */
+export function decided(decision) {
+  return decision.valid !== false || decision.desired >= 0;
+}
+
 /** The sentences at the top of a service: [{text, kind}], in order; `kind` is strong, panic, error or plain. */
 export function sentences(status, decision) {
   const plain = (text) => ({text, kind: 'plain'});
@@ -52,7 +57,7 @@ export function sentences(status, decision) {
   const parts = [strong(`${count(wanted, 'replica')} ${wanted === 1 ? 'is' : 'are'} wanted and ${status.ready === wanted ? (wanted === 1 ? 'it is' : `${whole(status.ready)} are`)
     : `${whole(status.ready)} ${status.ready === 1 ? 'is' : 'are'}`} ready. `)];
   if (status.granted < wanted) parts.push({text: `${ended(`${status.granted ? `only ${whole(status.granted)}` : 'none'} may run: ${status.why}`)} `, kind: 'error'});
-  if (!decision) return parts;
+  if (!decision || !decided(decision)) return parts;
   const inputs = decision.inputs ?? {};
   const panics = decision.mode === 'panic';
   const window = panics ? inputs.panic_window_s : inputs.stable_window_s;
@@ -93,7 +98,7 @@ export function reasons(decision) {
   rows.push({name: 'bounds', text: inputs.max ? `${whole(inputs.min)} to ${whole(inputs.max)}` : `at least ${whole(inputs.min)}, no upper bound`,
     number: decision.bounded});
   const short = decision.granted < decision.bounded;
-  rows.push({name: 'room', text: short ? `for ${whole(decision.granted)} of ${whole(decision.bounded)}` : `${whole(decision.granted)} fit`, number: decision.granted,
+  rows.push({name: 'room', text: short ? `for ${whole(decision.granted)} of ${whole(decision.bounded)}` : `${whole(decision.granted)} ${decision.granted === 1 ? 'fits' : 'fit'}`, number: decision.granted,
     last: short});
   const bound = {scale_up_rate: 'growth', scale_down_rate: 'growth', min_scale: 'bounds', max_scale: 'bounds', capacity: 'room', panic_hold: 'panic'}[decision.bound_by];
   if (bound) for (const row of rows) row.last = row.name === bound;
@@ -132,6 +137,35 @@ export function phaseSentence(start) {
   return `Most of the newest is ${wordOf(name)} (${milliseconds(ms)}): ${means}.`;
 }
 
+const CAUSES = {full: 'makes room for another', drain: 'its place is emptied', home: 'to a place that it likes more', hand: 'asked for'};
+
+/** A move between places: {kind, title, text}. */
+export function moveText(move) {
+  const why = CAUSES[move.cause] ?? move.cause;
+  const title = `${move.from} \u2192 ${move.to}`;
+  const cut = `${count(move.cut ?? 0, 'request')} cut`;
+  if (!move.over) return {kind: move.state === 'stuck' ? 'warning' : 'starting', title, text: `${move.state}: ${whole(move.started)} of ${whole(move.replicas)} started, ${whole(move.drained)} drained, ${cut}; ${why}${move.why ? `: ${move.why}` : ''}`};
+  if (!move.done) return {kind: 'warning', title, text: `given up: ${move.why || 'no reason is known'}`};
+  return {kind: 'ready', title, text: `${count(move.replicas, 'replica')} in ${duration((move.start_s ?? 0) + (move.drain_s ?? 0))}, ${cut}; ${why}`};
+}
+
+/** That replicas move; '' where none does. */
+export function movingText(moving) {
+  return moving ? `Its replicas move from ${moving.from} to ${moving.to}: ${moving.state}.` : '';
+}
+
+/** Why replicas are not where they are liked more. */
+export function elsewhereText(elsewhere) {
+  return elsewhere ? ended(`in ${elsewhere.place} and not in ${elsewhere.liked}: ${elsewhere.why}`) : '';
+}
+
+/** Why a service waits for replicas, and when it is asked again: sentences. */
+export function waits(decision) {
+  const {at, replica_of: of = []} = decision.asked_again ?? {};
+  const when = [at ? `at ${clock(seconds(at))}` : '', of.length ? `when a replica of ${of.join(' or ')} ends` : ''].filter(Boolean);
+  return [decision.waits ? ended(decision.waits) : '', when.length ? `Asked again ${when.join(', or ')}.` : ''].filter(Boolean);
+}
+
 /** Why memory throttles a replica. */
 export function throttleSentence(entry) {
   const since = seconds(entry.since);
@@ -145,7 +179,7 @@ export function happened(type, event, before = null) {
   switch (type) {
     case 'decision':
       return {kind: event.mode === 'panic' ? 'panic' : event.granted < event.bounded ? 'memory' : 'decision',
-        title: before === null || before === event.granted ? `\u2192 ${whole(event.granted)}` : `${whole(before)} \u2192 ${whole(event.granted)}`, text: event.why ?? ''};
+        title: before === null ? count(event.granted, 'replica') : before === event.granted ? `still ${whole(before)}` : `${whole(before)} \u2192 ${whole(event.granted)}`, text: event.why ?? ''};
     case 'cold_start':
       return {kind: 'cold_start', title: `cold start ${milliseconds(event.total_ms)}`, text: event.replica ?? ''};
     case 'replica':
@@ -155,6 +189,10 @@ export function happened(type, event, before = null) {
       return {kind: 'memory', title: 'memory', text: event.id ? `${event.id} ${throttleSentence(event)}` : [`pressure ${event.pressure ?? 'unknown'}`, event.why].filter(Boolean).join(': ')};
     case 'error':
       return {kind: 'failing', title: 'error', text: event.detail ?? event.message ?? event.text ?? event.why ?? ''};
+    case 'move':
+      return moveText(event);
+    case 'place':
+      return {kind: event.state === 'ready' ? 'ready' : 'draining', title: `place ${event.name}`, text: [event.state, ...(event.drain?.remaining ?? [])].join('; ')};
     case 'spec':
       return {kind: 'starting', title: 'spec', text: event.why ?? `revision ${event.revision ?? ''}`};
     default:

@@ -217,10 +217,27 @@ void add_field(HeaderBlock& block, const Field& field) {
   block.add(field.name, field.value);
 }
 
+void add_lines(HeaderLines& out, std::string_view lines) {
+  out.append(lines);
+}
+
+template <class Sink>
+void add_chosen_fields(Sink& sink, const FieldList& fields, const RequestRewrite& rewrite) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field field = fields.at(i);
+    const bool chosen =
+        std::any_of(rewrite.only.begin(), rewrite.only.end(),
+                    [&](std::string_view name) { return equals_ignoring_case(name, field.name); });
+    if (chosen) add_field(sink, field);
+  }
+  add_lines(sink, rewrite.more);
+}
+
 // Every field but Host and those that frame the body.
 template <class Sink>
 void add_request_fields(Sink& sink, const RequestHead& head, const RequestRewrite& rewrite) {
   const FieldList& fields = head.fields;
+  if (!rewrite.only.empty()) return add_chosen_fields(sink, fields, rewrite);
   const ConnectionNames hop_by_hop{fields};
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field field = fields.at(i);

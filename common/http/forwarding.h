@@ -3,6 +3,7 @@
 #include "common/http/header_block.h"
 #include "common/http/message.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,10 @@ struct RequestRewrite {
   bool passthrough_lb = false;
   /// When not empty, the target sent instead of the inbound one.
   std::string_view target;
+  /// When not empty, of the client's fields these alone are forwarded, and `more` instead of the
+  /// others: for a hop with credentials that are ours and not the client's.
+  std::span<const std::string_view> only = {};
+  std::string_view more;  ///< with `only`: complete lines, each with CRLF
 };
 
 /// The protocol to which an HTTP/1.1 request asks to switch; empty when it asks for none. `h2c`

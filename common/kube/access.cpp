@@ -8,14 +8,15 @@
 namespace sluice::kube {
 namespace {
 
-Result<Access, Problem> from_file(const std::string& path, const char* named_by) {
+Result<Access, Problem> from_file(const std::string& path, const char* named_by,
+                                  const std::string& context) {
   const auto text = files::read_file(path);
   if (!text) return Problem{std::string{named_by} + ": " + text.error().what, text.error().fix};
   if (!*text) {
     return Problem{std::string{named_by} + ": there is no file " + path,
                    "give the path of a kubeconfig"};
   }
-  auto access = parse_kubeconfig(**text, {}, std::filesystem::path{path}.parent_path());
+  auto access = parse_kubeconfig(**text, context, std::filesystem::path{path}.parent_path());
   if (!access) {
     return Problem{std::string{named_by} + "=" + path + ": " + access.error().what,
                    access.error().fix};
@@ -62,7 +63,10 @@ Result<Access, Problem> in_cluster(const settings::Environment& environment,
   return access;
 }
 
-Result<Access, Problem> find_access(const settings::Environment& environment) {
+Result<Access, Problem> find_access(const settings::Environment& environment,
+                                    const AccessChoice& choice) {
+  if (!choice.kubeconfig.empty())
+    return from_file(choice.kubeconfig, "--kubeconfig", choice.context);
   for (const char* const name : {"SLUICE_KUBECONFIG", "KUBECONFIG"}) {
     const std::string path = value_of(environment, name);
     if (path.empty()) continue;
@@ -71,19 +75,30 @@ Result<Access, Problem> find_access(const settings::Environment& environment) {
           std::string{name} + " names several files; only one is supported",
           "name one file in SLUICE_KUBECONFIG (kubectl config view --flatten makes one)"};
     }
-    return from_file(path, name);
+    return from_file(path, name, choice.context);
   }
-  if (!value_of(environment, "KUBERNETES_SERVICE_HOST").empty()) return in_cluster(environment);
+  if (!value_of(environment, "KUBERNETES_SERVICE_HOST").empty()) {
+    if (choice.context.empty()) return in_cluster(environment);
+    return Problem{"--context: in this pod the service account gives access, and no kubeconfig",
+                   "name one with --kubeconfig"};
+  }
   const std::string home = value_of(environment, "HOME");
   const std::string usual = home.empty() ? std::string{} : home + "/.kube/config";
   std::error_code ignored;
   if (!usual.empty() && std::filesystem::exists(usual, ignored)) {
-    return from_file(usual, "~/.kube/config");
+    return from_file(usual, "~/.kube/config", choice.context);
   }
   return Problem{
       "no Kubernetes API is configured: SLUICE_KUBECONFIG and KUBECONFIG are not set, "
       "KUBERNETES_SERVICE_HOST is not (not running in a pod), and there is no ~/.kube/config",
       "name a kubeconfig in SLUICE_KUBECONFIG"};
+}
+
+std::string authority_of(const Access& access) {
+  const bool v6 = access.server_name.find(':') != std::string::npos;
+  const std::string name = v6 ? "[" + access.server_name + "]" : access.server_name;
+  const int usual = access.tls ? 443 : 80;
+  return access.address.port == usual ? name : name + ":" + std::to_string(access.address.port);
 }
 
 }  // namespace sluice::kube

@@ -37,8 +37,18 @@ struct Access {
     const settings::Environment& environment,
     const std::filesystem::path& directory = "/var/run/secrets/kubernetes.io/serviceaccount");
 
-/// SLUICE_KUBECONFIG, else KUBECONFIG (one file), else in_cluster(), else ~/.kube/config. The
-/// problem names everything that was tried.
-[[nodiscard]] Result<Access, Problem> find_access(const settings::Environment& environment);
+/// What a person chooses; empty: nothing.
+struct AccessChoice {
+  std::string kubeconfig;  ///< path of --kubeconfig
+  std::string context;     ///< of the kubeconfig, instead of its current one
+};
+
+/// The chosen kubeconfig, else SLUICE_KUBECONFIG, else KUBECONFIG (one file), else in_cluster(),
+/// else ~/.kube/config. The problem names everything that was tried.
+[[nodiscard]] Result<Access, Problem> find_access(const settings::Environment& environment,
+                                                  const AccessChoice& choice = {});
+
+/// The server as its requests name it in Host: name or IP, with a port other than the usual one.
+[[nodiscard]] std::string authority_of(const Access& access);
 
 }  // namespace sluice::kube

@@ -69,13 +69,6 @@ std::string target_of(const Access& access, const Request& request) {
   return target;
 }
 
-std::string host_of(const Access& access) {
-  const bool v6 = access.server_name.find(':') != std::string::npos;
-  const std::string name = v6 ? "[" + access.server_name + "]" : access.server_name;
-  const int usual = access.tls ? 443 : 80;
-  return access.address.port == usual ? name : name + ":" + std::to_string(access.address.port);
-}
-
 std::optional<Duration> wait_of(std::string_view text) {
   const auto seconds = whole_number<std::int64_t>(text, 0);
   if (!seconds) return std::nullopt;
@@ -93,7 +86,10 @@ std::optional<std::string> request_text(const Access& access, std::string_view t
   if (!is_path(request.path)) return std::nullopt;
   std::string text{method_of(request.verb)};
   text.append(" ").append(target_of(access, request)).append(" HTTP/1.1\r\nHost: ");
-  text.append(host_of(access)).append("\r\nUser-Agent: sluice/").append(kVersion).append("\r\n");
+  text.append(authority_of(access))
+      .append("\r\nUser-Agent: sluice/")
+      .append(kVersion)
+      .append("\r\n");
   text.append("Accept: application/json\r\n");
   if (!token.empty()) text.append("Authorization: Bearer ").append(token).append("\r\n");
   if (request.verb != Verb::get) {

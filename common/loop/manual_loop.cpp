@@ -71,9 +71,13 @@ bool ManualTime::step(TimePoint end) {
   std::pop_heap(events_.begin(), events_.end(), later);
   const Event event = std::move(events_.back());
   events_.pop_back();
-  now_ = event.at;
+  now_ = std::max(now_, event.at);
   event.action();
   return true;
+}
+
+void ManualTime::skip(Duration length) {
+  now_ += std::max(length, Duration{0});
 }
 
 void ManualTime::run_for(Duration length) {

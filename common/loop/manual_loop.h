@@ -24,6 +24,10 @@ class ManualTime {
   /// Runs the next action. False when there is none before `end`: then the time is `end`.
   bool step(TimePoint end);
 
+  /// So much time passes in which nothing runs: what falls into it runs afterwards, as in a program
+  /// that was stopped.
+  void skip(Duration length);
+
   /// Runs everything that falls into the next `length`, and nothing later.
   void run_for(Duration length);
 

@@ -2,8 +2,11 @@
 
 #include "common/base/result.h"
 
+#include "load/core/placed_cells.h"
+#include "load/core/recorded_request.h"
 #include "load/core/trace.h"
 #include "load/core/trace_lines.h"
+#include "load/core/trace_time.h"
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,15 +27,10 @@ class CsvTrace {
 
   [[nodiscard]] static Result<CsvTrace, Problem> open(std::string_view header);
 
-  /// Reads a line after the header. The first lines are kept until it is clear how fine the times
-  /// of the file are: those of a file with whole seconds have cells of a second.
+  /// Reads a line after the header.
   [[nodiscard]] std::optional<Skip> read(std::string_view line, const CellSink& sink);
 
-  /// Passes on what is kept.
-  void finish(const CellSink& sink);
-
-  /// Where `at` counts from.
-  [[nodiscard]] std::optional<TimePoint> origin() const;
+  [[nodiscard]] PlacedCells& cells() { return cells_; }
 
  private:
   enum class Column : std::uint8_t {
@@ -66,24 +64,13 @@ class CsvTrace {
   static Column column_of(std::string_view name);
 
   std::optional<Skip> read_fields();
-  bool read_time(std::string_view text);
   bool read_figure(Column column, std::string_view text);
-  std::optional<Skip> place();
 
   CsvFields fields_;
   std::vector<Column> columns_;
-  TraceCell cell_;  // of the line being read
-  Duration time_{0};
-  bool dated_ = false;
-  std::optional<bool> in_milliseconds_;  // of numbers in `time`; absent: none was read
-  std::optional<Duration> first_;
-  Duration newest_{0};
-
-  int digits_ = 0;  // of a second, the most in one line
-  std::size_t looked_bytes_ = 0;
-  bool looking_ = true;
-  std::vector<TraceCell> kept_;
-  Duration resolution_{0};
+  Dates dates_;
+  RecordedRequest request_;  // of the line being read
+  PlacedCells cells_{kOrderKept};
 };
 
 }  // namespace sluice::loadgen

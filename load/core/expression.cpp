@@ -1,10 +1,13 @@
 #include "load/core/expression.h"
 
 #include "common/http/text.h"
+#include "common/values/closest_name.h"
+#include "common/values/whole_number.h"
 
 #include "load/core/quantity.h"
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace sluice::loadgen {
 
@@ -28,37 +31,92 @@ Problem bad(std::string_view flag, std::string_view text, const std::string& why
       std::move(fix)};
 }
 
+struct Name {
+  std::string_view name;
+  Metric metric;
+};
+
+constexpr std::array<Name, 14> kNames{{{"mean", Metric::latency_mean},
+                                       {"max", Metric::latency_max},
+                                       {"errors", Metric::errors},
+                                       {"error_rate", Metric::error_rate},
+                                       {"refused", Metric::refused},
+                                       {"lost", Metric::lost},
+                                       {"non_2xx", Metric::non_2xx},
+                                       {"rate", Metric::rate},
+                                       {"cold_start.count", Metric::cold_start_count},
+                                       {"replicas.max", Metric::replicas_max},
+                                       {"replicas.seconds", Metric::replica_seconds},
+                                       {"panics", Metric::panics},
+                                       {"time_to_zero", Metric::time_to_zero},
+                                       {"generator", Metric::generator}}};
+
+// What a percentile or a status may stand behind.
+constexpr std::array<Name, 5> kPrefixes{{{"service.", Metric::service_percentile},
+                                         {"lag.", Metric::lag_percentile},
+                                         {"cold_start.", Metric::cold_start},
+                                         {"status.", Metric::status},
+                                         {"", Metric::latency_percentile}}};
+
 bool parse_metric(std::string_view name, Expression& out) {
-  constexpr std::array<std::pair<std::string_view, Metric>, 5> kNames{
-      {{"max", Metric::latency_max},
-       {"errors", Metric::errors},
-       {"error_rate", Metric::error_rate},
-       {"replicas.max", Metric::replicas_max},
-       {"time_to_zero", Metric::time_to_zero}}};
-  for (const auto& [known, metric] : kNames) {
-    if (name != known) continue;
-    out.metric = metric;
+  for (const Name& known : kNames) {
+    if (name != known.name) continue;
+    out.metric = known.metric;
     return true;
   }
-  constexpr std::string_view kColdStart = "cold_start.";
-  const bool cold = name.starts_with(kColdStart);
-  const auto percent = parse_percentile(cold ? name.substr(kColdStart.size()) : name);
-  if (!percent) return false;
-  out.metric = cold ? Metric::cold_start : Metric::latency_percentile;
-  out.percent = *percent;
-  return true;
+  for (const Name& prefix : kPrefixes) {
+    if (!name.starts_with(prefix.name)) continue;
+    const std::string_view rest = name.substr(prefix.name.size());
+    out.metric = prefix.metric;
+    if (out.metric == Metric::status) {
+      const auto status = whole_number<unsigned>(rest, 100, 999);
+      out.status = status.value_or(0);
+      return status.has_value();
+    }
+    const auto percent = parse_percentile(rest);
+    out.percent = percent.value_or(0);
+    return percent.has_value();
+  }
+  return false;
+}
+
+ExpressionProblem unknown_figure(std::string_view text, const std::string& figure) {
+  std::vector<std::string> names{"p50",        "p90",         "p99",
+                                 "p99.9",      "service.p99", "lag.p99",
+                                 "status.404", "status.503",  "cold_start.p95"};
+  for (const Name& known : kNames) names.emplace_back(known.name);
+  const auto closest = closest_name(figure, names);
+  return {bad(kFlag, text, "unknown figure '" + figure + "'",
+              closest ? "did you mean '" + *closest + "'?"
+                      : "use p0 to p99.99, mean, max, service.p99, lag.p99, errors, error_rate, "
+                        "refused, lost, non_2xx, status.404, rate, cold_start.p95, "
+                        "cold_start.count, replicas.max, replicas.seconds, panics, time_to_zero "
+                        "and generator"),
+          true};
 }
 
 bool is_time(Metric metric) {
   switch (metric) {
     case Metric::latency_percentile:
+    case Metric::latency_mean:
     case Metric::latency_max:
+    case Metric::service_percentile:
+    case Metric::lag_percentile:
     case Metric::cold_start:
     case Metric::time_to_zero:
       return true;
     case Metric::errors:
     case Metric::error_rate:
+    case Metric::refused:
+    case Metric::lost:
+    case Metric::non_2xx:
+    case Metric::status:
+    case Metric::rate:
+    case Metric::cold_start_count:
     case Metric::replicas_max:
+    case Metric::replica_seconds:
+    case Metric::panics:
+    case Metric::generator:
       return false;
   }
   return false;
@@ -70,12 +128,28 @@ std::optional<double> parse_value(std::string_view text, Metric metric) {
     if (!duration) return std::nullopt;
     return to_seconds(*duration);
   }
+  if (metric == Metric::generator) {
+    if (text == "on_time") return 0;
+    return text == "late" ? std::optional<double>{1} : std::nullopt;
+  }
   if (metric == Metric::error_rate && text.ends_with('%')) {
     const auto percent = parse_number(http::trimmed(text.substr(0, text.size() - 1)));
     if (!percent) return std::nullopt;
     return *percent / 100;
   }
   return parse_number(text);
+}
+
+ExpressionProblem wrong_value(std::string_view text, const Condition& condition, Metric metric) {
+  const std::string value = "'" + condition.value + "'";
+  if (is_time(metric)) {
+    return {bad(kFlag, text, value + " is no time", "write one with its unit, like 250ms or 75s")};
+  }
+  if (metric == Metric::generator) {
+    return {bad(kFlag, text, value + " is no state of the generator",
+                "write 'generator == on_time' or 'generator != on_time'")};
+  }
+  return {bad(kFlag, text, value + " is no number", "write a plain number")};
 }
 
 }  // namespace
@@ -100,27 +174,23 @@ Result<Condition, Problem> parse_condition(std::string_view text, std::string_vi
 std::optional<double> parse_percentile(std::string_view text) {
   if (!text.starts_with('p')) return std::nullopt;
   const std::optional<double> percent = parse_number(text.substr(1));
-  if (!percent || *percent < 50 || *percent > 99.99) return std::nullopt;
+  if (!percent || *percent > 99.99) return std::nullopt;
   return percent;
 }
 
-Result<Expression, Problem> parse_expression(std::string_view text) {
+Result<Expression, ExpressionProblem> parse_expression(std::string_view text) {
   const auto condition =
       parse_condition(text, kFlag, "'p99 > 250ms', 'errors > 0' or 'error_rate > 1%'");
-  if (!condition) return condition.error();
+  if (!condition) return ExpressionProblem{condition.error()};
   Expression out;
   out.text = condition->text;
   out.comparison = condition->comparison;
-  if (!parse_metric(condition->figure, out)) {
-    return bad(kFlag, text, "unknown figure '" + condition->figure + "'",
-               "use p50 to p99.99, max, errors, error_rate, cold_start.p95, replicas.max and "
-               "time_to_zero");
-  }
+  if (!parse_metric(condition->figure, out)) return unknown_figure(text, condition->figure);
   const auto value = parse_value(condition->value, out.metric);
-  if (!value) {
-    const bool time = is_time(out.metric);
-    return bad(kFlag, text, "'" + condition->value + (time ? "' is no time" : "' is no number"),
-               time ? "write one with its unit, like 250ms or 75s" : "write a plain number");
+  const bool ordered =
+      out.comparison != Comparison::equal && out.comparison != Comparison::not_equal;
+  if (!value || (out.metric == Metric::generator && ordered)) {
+    return wrong_value(text, *condition, out.metric);
   }
   out.value = *value;
   return out;
@@ -149,8 +219,9 @@ bool holds(const Expression& expression, double actual) {
 }
 
 bool needs_engine(Metric metric) {
-  return metric == Metric::cold_start || metric == Metric::replicas_max ||
-         metric == Metric::time_to_zero;
+  return metric == Metric::cold_start || metric == Metric::cold_start_count ||
+         metric == Metric::replicas_max || metric == Metric::replica_seconds ||
+         metric == Metric::panics || metric == Metric::time_to_zero;
 }
 
 }  // namespace sluice::loadgen

@@ -8,14 +8,27 @@
 
 namespace sluice::loadgen {
 
+/// What a condition is about; the names are in load/README.md.
 enum class Metric {
   latency_percentile,  ///< seconds
+  latency_mean,        ///< seconds
   latency_max,         ///< seconds
+  service_percentile,  ///< seconds, from the actual sending
+  lag_percentile,      ///< seconds, from the planned time to the sending
   errors,              ///< requests
   error_rate,          ///< 0 to 1 of the requests planned
+  refused,             ///< answers that Sluice made itself
+  lost,                ///< requests that were sent and had no whole answer
+  non_2xx,             ///< answers with another status than 200 to 299
+  status,              ///< answers with this status
+  rate,                ///< requests sent in a second
   cold_start,          ///< seconds, a percentile
+  cold_start_count,
   replicas_max,
+  replica_seconds,
+  panics,
   time_to_zero,  ///< seconds
+  generator,     ///< 0 on time, 1 late
 };
 
 enum class Comparison { less, less_equal, greater, greater_equal, equal, not_equal };
@@ -33,7 +46,7 @@ struct Condition {
                                                          std::string_view flag,
                                                          std::string_view example);
 
-/// The percentile in `p99` or `p99.9`, from 50 to 99.99; nothing if it is none.
+/// The percentile in `p99` or `p99.9`, from 0 to 99.99; nothing if it is none.
 [[nodiscard]] std::optional<double> parse_percentile(std::string_view text);
 
 /// Whether `actual` compares to `limit` in this way.
@@ -43,14 +56,20 @@ struct Condition {
 struct Expression {
   std::string text;  ///< as it was written
   Metric metric = Metric::errors;
-  double percent = 0;  ///< of latency_percentile and cold_start
+  double percent = 0;   ///< of percentiles
+  unsigned status = 0;  ///< of Metric::status: 100 to 999
   Comparison comparison = Comparison::greater;
   double value = 0;  ///< in the unit of the metric
 };
 
+/// Why a text is no expression.
+struct ExpressionProblem : Problem {
+  bool unknown_figure = false;  ///< what it compares is none of our figures
+};
+
 /// Reads METRIC COMPARISON NUMBER[UNIT]. Times need a unit; `error_rate` takes a fraction or a
-/// number with %; counts take none.
-[[nodiscard]] Result<Expression, Problem> parse_expression(std::string_view text);
+/// number with %; counts take none; `generator` is == or != on_time or late.
+[[nodiscard]] Result<Expression, ExpressionProblem> parse_expression(std::string_view text);
 
 /// Whether `expression` holds for `actual`.
 [[nodiscard]] bool holds(const Expression& expression, double actual);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace sluice::loadgen {
 
@@ -31,13 +32,23 @@ std::uint64_t upper_edge(std::size_t bucket) {
 
 Histogram::Histogram() : buckets_(bucket_of(static_cast<std::uint64_t>(kLongest.count())) + 1) {}
 
-void Histogram::record(Duration value) {
+void Histogram::record(Duration value, std::uint64_t times) {
+  if (times == 0) return;
   const Duration kept = std::clamp(value, Duration::zero(), kLongest);
-  ++buckets_[bucket_of(static_cast<std::uint64_t>(kept.count()))];
-  ++count_;
-  sum_ += static_cast<double>(kept.count());
+  buckets_[bucket_of(static_cast<std::uint64_t>(kept.count()))] += times;
+  count_ += times;
+  sum_ += static_cast<double>(kept.count()) * static_cast<double>(times);
   min_ = std::min(min_, kept);
   max_ = std::max(max_, kept);
+}
+
+void Histogram::add(const Histogram& other) {
+  if (other.count_ == 0) return;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
+  count_ += other.count_;
+  sum_ += other.sum_;
+  min_ = std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
 }
 
 Duration Histogram::mean() const {
@@ -56,6 +67,14 @@ Duration Histogram::percentile(double percent) const {
     if (seen >= rank) return std::min(Duration{static_cast<std::int64_t>(upper_edge(i))}, max_);
   }
   return max_;
+}
+
+std::uint64_t Histogram::count_to(Duration value) const {
+  if (value < Duration::zero()) return 0;
+  const Duration kept = std::min(value, kLongest);
+  const std::size_t last = bucket_of(static_cast<std::uint64_t>(kept.count()));
+  return std::accumulate(buckets_.begin(), buckets_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                         std::uint64_t{0});
 }
 
 }  // namespace sluice::loadgen

@@ -16,8 +16,11 @@ class Histogram {
 
   Histogram();
 
-  /// Counts `value`; below zero counts as zero.
-  void record(Duration value);
+  /// Counts `value` so many times; below zero counts as zero.
+  void record(Duration value, std::uint64_t times = 1);
+
+  /// Counts all that `other` has counted.
+  void add(const Histogram& other);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
@@ -31,6 +34,9 @@ class Histogram {
   /// The value that `percent` (0 to 100) of all counted do not exceed, rounded up by at most
   /// 0.1 %, never above max(). Zero when nothing was counted.
   [[nodiscard]] Duration percentile(double percent) const;
+
+  /// How many of all counted are `value` or less; those up to 0.1 % above count with them.
+  [[nodiscard]] std::uint64_t count_to(Duration value) const;
 
  private:
   std::vector<std::uint64_t> buckets_;

@@ -49,6 +49,13 @@ std::string extent(const LoadPlan& plan) {
   return text;
 }
 
+// What is not as usual about connections.
+std::string describe_reuse(const LoadPlan& plan) {
+  if (!plan.reuse) return {};
+  if (*plan.reuse == 1) return ", a connection for each request";
+  return ", " + grouped(*plan.reuse) + " requests per connection";
+}
+
 }  // namespace
 
 std::string_view method_of(const LoadPlan& plan, SentAs as) {
@@ -84,9 +91,9 @@ std::string describe(const LoadPlan& plan) {
   if (plan.loop == Loop::closed) {
     const bool one = plan.connections == 1;
     text = "closed loop, " + grouped(plan.connections) + (one ? " connection" : " connections");
-    return text + extent(plan);
+    return text + extent(plan) + describe_reuse(plan);
   }
-  text = "open loop, " + describe_rates(plan) + extent(plan);
+  text = "open loop, " + describe_rates(plan) + extent(plan) + describe_reuse(plan);
   const std::string seed = ", seed " + std::to_string(plan.seed);
   if (plan.replay) return text + seed;
   return text + (plan.arrivals == Arrivals::uniform ? ", uniform" : ", poisson" + seed);

@@ -38,6 +38,9 @@ struct LoadPlan {
   std::uint64_t seed = 1;
   /// Closed loop: how many send; open loop: how many may be open at once. 1 to kConnectionsMax.
   std::size_t connections = kConnectionsMax;
+  /// Requests that a connection carries before it is closed, at least 1; absent: as many as the
+  /// server lets it.
+  std::optional<std::uint64_t> reuse = {};
 
   std::optional<std::uint64_t> count;                           ///< stop after so many requests
   std::optional<Duration> duration = std::chrono::seconds{30};  ///< of the measured part

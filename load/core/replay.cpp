@@ -15,6 +15,7 @@ std::optional<SentAs> sent_as(std::string_view method) {
 
 ReplaySchedule::ReplaySchedule(const Replay& replay, std::uint64_t seed, CellReader cells)
     : speed_{replay.speed}, times_{replay.times}, arrivals_{seed}, cells_{std::move(cells)} {
+  arrivals_.keep_order(order_kept(replay.format));
   take();
 }
 

@@ -54,7 +54,7 @@ struct PlannedRequest {
 using CellReader = std::function<bool(const CellSink&)>;
 
 /// The requests of a replay in order of their times. Reads cells as they are needed, about
-/// kOrderKept ahead. One seed gives the same times on every machine.
+/// order_kept() ahead. One seed gives the same times on every machine.
 class ReplaySchedule {
  public:
   ReplaySchedule(const Replay& replay, std::uint64_t seed, CellReader cells);

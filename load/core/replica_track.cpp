@@ -57,6 +57,15 @@ std::size_t ReplicaTrack::ready_at(Duration at) const {
   return ready;
 }
 
+double ReplicaTrack::replica_seconds(Duration until) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < points_.size() && points_[i].at < until; ++i) {
+    const Duration end = i + 1 < points_.size() ? std::min(points_[i + 1].at, until) : until;
+    sum += static_cast<double>(points_[i].ready) * to_seconds(end - points_[i].at);
+  }
+  return sum;
+}
+
 std::optional<Duration> ReplicaTrack::time_to_zero(Duration quiet) const {
   if (points_.empty() || points_.back().ready != 0) return std::nullopt;
   return std::max(points_.back().at - quiet, Duration::zero());

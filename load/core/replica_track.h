@@ -66,6 +66,8 @@ class ReplicaTrack {
   [[nodiscard]] std::size_t ready_max() const;
   /// Replicas ready at `at`.
   [[nodiscard]] std::size_t ready_at(Duration at) const;
+  /// The sum over all replicas of the time that each was ready up to `until`, in seconds.
+  [[nodiscard]] double replica_seconds(Duration until) const;
   /// From `quiet`, the end of the last request, to no replica ready; nothing while some is.
   [[nodiscard]] std::optional<Duration> time_to_zero(Duration quiet) const;
 

@@ -35,11 +35,24 @@ struct Verdict {
 /// Judges every condition of the plan. A time to zero that was not reached counts as infinite.
 [[nodiscard]] std::vector<Verdict> judge(const Report& report);
 
-/// True when the generator did not keep to its own plan, so that its figures are in doubt.
+/// True when the generator did not keep to its own plan, so that its figures are in doubt: requests
+/// were not sent, or so many late that the rate was not kept. Never when nothing was answered: then
+/// the reason is elsewhere.
 [[nodiscard]] bool is_late(const Report& report);
+
+/// True when requests started later than kLagTolerated, at the 99th percentile.
+[[nodiscard]] bool is_behind(const Report& report);
 
 /// Requests per second that were really taken up in the measured part.
 [[nodiscard]] double achieved_rate(const Report& report);
+
+/// Answers per second, from the start of the measured part to its end or, if that is later, to the
+/// last answer.
+[[nodiscard]] double answered_rate(const Report& report);
+
+/// A run `at` this time since its start, in one line without a newline: what was sent and how it
+/// ended.
+[[nodiscard]] std::string progress_text(const LoadPlan& plan, const Tally& tally, Duration at);
 
 /// The report for a person (one-machine.md 9), ending in a newline.
 [[nodiscard]] std::string report_text(const Report& report, const std::vector<Verdict>& verdicts);

@@ -1,7 +1,10 @@
 #include "load/core/quantity.h"
 #include "load/core/report.h"
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 namespace sluice::loadgen {
 
@@ -9,6 +12,16 @@ namespace {
 
 constexpr std::size_t kHeadingWidth = 62;
 constexpr std::size_t kLabelWidth = 28;
+
+// A run with more errors than this says so in its first line.
+constexpr double kErrorRateNamed = 0.01;
+
+constexpr std::size_t kBarRowsMax = 12;
+constexpr double kBarWidth = 40;
+
+std::string percent(double share) {
+  return plain(std::round(share * 1e4) / 100) + " %";
+}
 
 std::string line(const std::string& label, const std::string& text) {
   std::string out = "  " + label;
@@ -26,7 +39,11 @@ std::size_t columns(const std::string& text) {
 std::string generator_state(const Report& report) {
   if (report.plan.loop == Loop::closed) return {};
   const std::string lag = "lag p99 " + milliseconds(report.tally.lag().percentile(99)) + " ms";
-  if (!is_late(report)) return ", generator on time (" + lag + ")";
+  if (report.tally.ended(Ending::answered) == 0) return {};
+  if (!is_late(report)) {
+    return std::string{", generator "} + (is_behind(report) ? "kept the rate" : "on time") + " (" +
+           lag + ")";
+  }
   return ", generator LATE: " + lag + ", max " + milliseconds(report.tally.lag().max()) + " ms";
 }
 
@@ -36,6 +53,8 @@ std::string heading(const Report& report) {
   text.append(width < kHeadingWidth ? kHeadingWidth - width : 2, ' ');
   text += grouped(report.tally.sent()) + " sent, ";
   text += grouped(report.tally.ended(Ending::answered)) + " answered";
+  const double errors = report.tally.error_rate();
+  if (errors > kErrorRateNamed) text += ", ERRORS " + percent(errors);
   return text + generator_state(report) + "\n";
 }
 
@@ -48,6 +67,61 @@ std::string percentiles(const Histogram& times) {
     text += std::string{name} + " " + milliseconds(times.percentile(percent)) + "  ";
   }
   return text + "max " + milliseconds(times.max()) + " ms";
+}
+
+std::string rate_line(const Report& report) {
+  const auto rate = [](double per_second) {
+    return plain(std::round(per_second * 10) / 10) + "/s";
+  };
+  return line("rate",
+              rate(achieved_rate(report)) + " sent, " + rate(answered_rate(report)) + " answered");
+}
+
+// The edges 1, 2 and 5 of each power of ten from the smallest value to the largest, in microseconds
+// at least.
+std::vector<Duration> edges_of(const Histogram& times) {
+  std::vector<Duration> edges;
+  std::int64_t decade = 1000;
+  while (Duration{decade * 10} <= times.min()) decade *= 10;
+  for (;; decade *= 10) {
+    for (const std::int64_t step : {1, 2, 5}) {
+      const Duration edge{decade * step};
+      if (edge >= times.min()) edges.push_back(edge);
+      if (edge >= times.max()) return edges;
+    }
+  }
+}
+
+// A row for each edge: how many took up to that and longer than the row above. The tail matters
+// most, so of too many rows the lowest become one.
+std::string histogram_lines(const Histogram& times) {
+  if (times.count() == 0) return {};
+  std::vector<Duration> edges = edges_of(times);
+  if (edges.size() > kBarRowsMax) {
+    edges.erase(edges.begin(), edges.end() - static_cast<std::ptrdiff_t>(kBarRowsMax));
+  }
+  std::vector<std::uint64_t> counts;
+  std::uint64_t below = 0;
+  for (const Duration edge : edges) {
+    const std::uint64_t to_edge = times.count_to(edge);
+    counts.push_back(to_edge - below);
+    below = to_edge;
+  }
+  const auto most = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
+  std::string text;
+  for (std::size_t row = 0; row < edges.size(); ++row) {
+    const double share = static_cast<double>(counts[row]) / most;
+    const double ms = to_seconds(edges[row]) * 1e3;
+    const std::string edge = "<= " + (ms < 1000 ? plain(ms) + " ms" : plain(ms / 1e3) + " s");
+    const std::string count = grouped(counts[row]);
+    std::string columns = edge + std::string(edge.size() < 11 ? 11 - edge.size() : 1, ' ');
+    columns += std::string(count.size() < 10 ? 10 - count.size() : 1, ' ') + count;
+    if (counts[row] > 0) {
+      columns += "  " + std::string(static_cast<std::size_t>(std::ceil(share * kBarWidth)), '#');
+    }
+    text += line(row == 0 ? "histogram" : "", columns);
+  }
+  return text;
 }
 
 std::string error_classes(const Tally& tally) {
@@ -130,10 +204,10 @@ std::string notes(const Report& report) {
   if (report.plan.loop == Loop::closed) {
     text += line(
         "note", "a closed loop sends a slow server fewer requests: this latency omits those waits");
-  } else if (is_late(report)) {
+  } else if (is_late(report) || (is_behind(report) && report.tally.ended(Ending::answered) > 0)) {
     const bool capped = report.cap_waits > 0;
     text += line(
-        "LATE",
+        is_late(report) ? "LATE" : "lag",
         grouped(report.tally.sent()) + " of " +
             grouped(report.tally.sent() + report.tally.unsent()) + " requests sent, up to " +
             milliseconds(report.tally.lag().max()) + " ms after their time; " +
@@ -152,22 +226,45 @@ std::string notes(const Report& report) {
   return text;
 }
 
+enum class Verdicts { passed, not_passed };
+
+std::string verdict_lines(const std::vector<Verdict>& verdicts, Verdicts which) {
+  std::string text;
+  for (const Verdict& verdict : verdicts) {
+    const bool passed = verdict.actual && !verdict.failed;
+    if (passed != (which == Verdicts::passed)) continue;
+    const char* label = passed ? "passed" : verdict.failed ? "FAILED" : "UNKNOWN";
+    text += line(label, "fail if " + verdict.expression + ": " + verdict.shown);
+  }
+  return text;
+}
+
 }  // namespace
 
+std::string progress_text(const LoadPlan& plan, const Tally& tally, Duration at) {
+  std::string text = plain(std::floor(to_seconds(at))) + " s";
+  if (plan.duration) text += " of " + spoken(plan.warmup + *plan.duration);
+  if (at < plan.warmup) return text + "  warm-up, " + grouped(tally.warmup_sent()) + " sent";
+  text += "  " + grouped(tally.sent()) + " sent  " + grouped(tally.ended(Ending::answered)) +
+          " answered  " + grouped(tally.errors()) + (tally.errors() == 1 ? " error" : " errors");
+  if (tally.latency().count() > 0) {
+    text += "  p99 " + milliseconds(tally.latency().percentile(99)) + " ms";
+  }
+  return text + "  " + grouped(tally.cut()) + " in flight";
+}
+
 std::string report_text(const Report& report, const std::vector<Verdict>& verdicts) {
-  std::string text = heading(report);
+  std::string text = heading(report) + verdict_lines(verdicts, Verdicts::not_passed);
   const bool open = report.plan.loop == Loop::open;
   text += line(open ? "latency from planned send" : "latency from send",
                percentiles(report.tally.latency()));
+  text += rate_line(report);
   text += status_line(report);
   if (report.track.joined()) text += scaling_line(report.track);
   text += notes(report);
   if (report.plan.replay) text += replay_lines(*report.plan.replay);
-  for (const Verdict& verdict : verdicts) {
-    const char* label = !verdict.actual ? "UNKNOWN" : verdict.failed ? "FAILED" : "passed";
-    text += line(label, "fail if " + verdict.expression + ": " + verdict.shown);
-  }
-  return text;
+  text += histogram_lines(report.tally.latency());
+  return text + verdict_lines(verdicts, Verdicts::passed);
 }
 
 }  // namespace sluice::loadgen

@@ -15,6 +15,12 @@ class ServiceTimes {
 
   void clear() { points_.clear(); }
 
+  /// The mean of what at() gives for all shares.
+  [[nodiscard]] Duration mean() const;
+
+  /// Makes every time longer or shorter in the same measure, so that the mean is `mean`.
+  void scale_to(Duration mean);
+
   /// Nothing is known.
   [[nodiscard]] bool empty() const { return points_.empty(); }
 

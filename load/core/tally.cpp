@@ -12,6 +12,7 @@ void Tally::sent(Duration planned, Duration taken) {
   }
   ++sent_;
   lag_.record(taken - planned);
+  last_planned_ = std::max(last_planned_, planned);
   last_taken_ = std::max(last_taken_, taken);
   if (Second* second = second_of(planned)) ++second->sent;
 }
@@ -49,6 +50,23 @@ std::uint64_t Tally::errors() const {
   const std::uint64_t ended_all =
       std::accumulate(endings_.begin(), endings_.end(), std::uint64_t{0});
   return ended_all - ended(Ending::answered) + server_errors_ + unsent_;
+}
+
+std::uint64_t Tally::lost() const {
+  return ended(Ending::reset) + ended(Ending::timeout) + ended(Ending::invalid);
+}
+
+std::uint64_t Tally::answers(unsigned status) const {
+  const auto found = statuses_.find(status);
+  return found == statuses_.end() ? 0 : found->second;
+}
+
+std::uint64_t Tally::non_2xx() const {
+  std::uint64_t count = 0;
+  for (const auto& [status, answers] : statuses_) {
+    if (status < 200 || status > 299) count += answers;
+  }
+  return count;
 }
 
 double Tally::error_rate() const {

@@ -69,6 +69,13 @@ class Tally {
   /// Answers that Sluice made itself.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
+  /// Sent, and without a whole answer: reset, timeout or invalid.
+  [[nodiscard]] std::uint64_t lost() const;
+  /// Answers with another status than 200 to 299.
+  [[nodiscard]] std::uint64_t non_2xx() const;
+  /// Answers with this status.
+  [[nodiscard]] std::uint64_t answers(unsigned status) const;
+
   /// Answers with a status of 500 and above.
   [[nodiscard]] std::uint64_t server_errors() const { return server_errors_; }
 
@@ -90,6 +97,9 @@ class Tally {
   [[nodiscard]] const Histogram& lag() const { return lag_; }  ///< from planned to taken up
 
   [[nodiscard]] const std::vector<Second>& seconds() const { return seconds_; }
+
+  /// The latest time that a request was planned for which counts and was taken up.
+  [[nodiscard]] Duration last_planned() const { return last_planned_; }
 
   /// When the last request was taken up that counts.
   [[nodiscard]] Duration last_taken() const { return last_taken_; }
@@ -113,6 +123,7 @@ class Tally {
   Histogram service_;
   Histogram lag_;
   std::vector<Second> seconds_;
+  Duration last_planned_{0};
   Duration last_taken_{0};
   Duration last_end_{0};
 };

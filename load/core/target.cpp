@@ -54,8 +54,11 @@ Result<Target, Problem> parse_target(std::string_view url) {
                    "give the http:// URL of a front door without TLS"};
   }
   constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return bad_url("the URL does not begin with http://", url);
-  const std::string_view rest = url.substr(kScheme.size());
+  const bool has_scheme = url.substr(0, url.find_first_of("/?#")).ends_with(':');
+  if (has_scheme && !url.starts_with(kScheme)) {
+    return bad_url("the URL does not begin with http://", url);
+  }
+  const std::string_view rest = has_scheme ? url.substr(kScheme.size()) : url;
   const std::size_t path_at = rest.find_first_of("/?#");
   const std::string_view authority = rest.substr(0, path_at);
   if (authority.find('@') != std::string_view::npos) {

@@ -19,7 +19,7 @@ struct Target {
   [[nodiscard]] bool is_localhost() const;
 };
 
-/// Reads `http://HOST[:PORT][/PATH]`, at most 8 KiB.
+/// Reads `[http://]HOST[:PORT][/PATH]`, at most 8 KiB.
 [[nodiscard]] Result<Target, Problem> parse_target(std::string_view url);
 
 /// True if `name: value` may be sent as a header: a token, and a value without control characters.

@@ -22,11 +22,21 @@ inline constexpr std::uint64_t kCellRequestsMax = 60'000'000;
 
 enum class TraceFormat : std::uint8_t {
   csv,        ///< a line per request, with a header line of ours
+  combined,   ///< an access log as nginx and Apache write it
+  common,     ///< the same without referer and user agent
+  log,        ///< an access log of a format that is given with it
+  jsonl,      ///< an access log of JSON lines
+  har,        ///< what a browser has recorded
   azure2019,  ///< a line per function, with a count per minute
+  azure2021,  ///< a line per invocation, with its end
   sluice,     ///< a recording, of which the lines of traffic are read
 };
 
 [[nodiscard]] std::string_view name_of(TraceFormat format);
+
+/// How far the times of a format may go back from one request to the next: those of a log are in
+/// the order of the answers. Where the time is that of the end, and in a HAR file, by an hour.
+[[nodiscard]] Duration order_kept(TraceFormat format);
 
 /// A trace as `FILE[:FORMAT]` names it.
 struct TraceName {
@@ -62,15 +72,16 @@ using CellSink = std::function<void(const TraceCell&)>;
 /// Why a line was not used.
 enum class Skip : std::uint8_t {
   fields,   ///< not as many fields as the header has, an open quote, not JSON
+  request,  ///< no method, or no path or URL of HTTP, where there should be one
   time,     ///< no time, or none of 1970 to 2200
   number,   ///< a figure that is none or is out of range
-  order,    ///< more than kOrderKept before a line above it
+  order,    ///< more than order_kept() before a line above it
   trigger,  ///< a function with another trigger than the wanted one
 };
 
-inline constexpr std::size_t kSkips = 5;
+inline constexpr std::size_t kSkips = 6;
 
-/// How far the times of lines may go back: those of a log are in the order of the answers.
+/// What order_kept() is of most formats.
 inline constexpr Duration kOrderKept = std::chrono::seconds{10};
 
 /// What was understood of a trace so far.
@@ -81,7 +92,8 @@ struct TraceFacts {
   };
 
   TraceFormat format = TraceFormat::csv;
-  std::uint64_t lines = 0;  ///< empty ones and the header included
+  std::string_view written_by;  ///< of jsonl, whose log it is; empty: not known
+  std::uint64_t lines = 0;      ///< empty ones and the header included; of a HAR file its entries
   std::uint64_t requests = 0;
   std::optional<TimePoint> origin;  ///< where `at` counts from; absent: the trace has no dates
   std::array<Skipped, kSkips> skipped{};  ///< by Skip

@@ -77,7 +77,8 @@ std::optional<TraceArrival> TraceArrivals::next() {
   if (spent_) free_.push_back(*spent_);
   spent_.reset();
   if (due_.empty()) return std::nullopt;
-  const bool settled = ended_ || due_.size() > kCellsMax || due_.front().at + kOrderKept <= newest_;
+  const bool settled =
+      ended_ || due_.size() > kCellsMax || due_.front().at + order_kept_ <= newest_;
   if (!settled) return std::nullopt;
   std::pop_heap(due_.begin(), due_.end(), later);
   Due due = due_.back();

@@ -43,14 +43,17 @@ struct TraceArrival {
 };
 
 /// Makes of cells the arrivals in the order of their times: what a load sends and a simulation
-/// gets. Cells may overlap and go back in time by kOrderKept; of azure2019 those of one function
-/// are given. At most kCellsMax cells are kept: where more lie within kOrderKept, one that comes
+/// gets. Cells may overlap and go back in time by `order_kept`; of azure2019 those of one function
+/// are given. At most kCellsMax cells are kept: where more lie within that time, one that comes
 /// late is moved to the time of the arrival before it.
 class TraceArrivals {
  public:
   static constexpr std::size_t kCellsMax = 65'536;
 
   explicit TraceArrivals(std::uint64_t seed);
+
+  /// Before the first cell; kOrderKept without.
+  void keep_order(Duration order_kept) { order_kept_ = order_kept; }
 
   void add(const TraceCell& cell);
 
@@ -78,6 +81,7 @@ class TraceArrivals {
   std::uint64_t cell_seeds_;  // with the number of a cell, its seed
   std::uint64_t cells_ = 0;
   bool ended_ = false;
+  Duration order_kept_ = kOrderKept;
   Duration newest_{0};
   Duration last_{0};
   std::deque<Slot> slots_;

@@ -27,7 +27,6 @@ std::optional<Problem> TraceLines::finish(const LineSink& line) {
 }
 
 std::optional<Problem> TraceLines::pass(std::string_view line, const LineSink& sink) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   cut_ = std::exchange(begun_cut_, false);
   ++number_;
   if (number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());

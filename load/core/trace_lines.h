@@ -11,6 +11,9 @@
 
 namespace sluice::loadgen {
 
+/// What a file in UTF-8 may begin with.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// Cuts the bytes of a trace into lines. Ends of lines are LF or CRLF; a byte order mark at the
 /// beginning is left out, empty lines are passed over but numbered. Of a line that is longer than
 /// kTraceLineMax its beginning is passed, as long as that.

@@ -25,6 +25,12 @@ std::string requests_text(std::uint64_t count) {
   return grouped(count) + (count == 1 ? " request" : " requests");
 }
 
+std::string format_text(const TraceFacts& facts) {
+  std::string text{name_of(facts.format)};
+  if (!facts.written_by.empty()) text.append(" of ").append(facts.written_by);
+  return text;
+}
+
 std::string span_text(const TraceFacts& facts, const TraceSummary& summary) {
   std::string text = spoken(summary.end());
   if (facts.origin) text += " from " + rfc3339(*facts.origin, Fraction::milliseconds);
@@ -46,7 +52,7 @@ void TraceSummary::add(const TraceCell& cell) {
   std::uint64_t& count = counts_[number];
   count += cell.count;
   if (count > busiest_.requests) busiest_ = {number * period_, count};
-  // Cells go back by kOrderKept at most, which is far less; those of azure2019 are all kept.
+  // Cells go back by an hour at most, which is less; those of azure2019 are all kept.
   if (counts_.size() > kPeriodsKept) counts_.erase(counts_.begin());
 }
 
@@ -66,8 +72,8 @@ std::string trace_text(const TraceFacts& facts, const TraceSummary& summary) {
   const std::string skipped = describe_skipped(facts);
   const TraceSummary::Busiest& busiest = summary.busiest();
   std::string text =
-      field("format", std::string{name_of(facts.format)}) +
-      field("requests", grouped(summary.requests())) + field("span", span_text(facts, summary)) +
+      field("format", format_text(facts)) + field("requests", grouped(summary.requests())) +
+      field("span", span_text(facts, summary)) +
       field("busiest", requests_text(busiest.requests) + " in " + spoken(summary.period()) +
                            ", from " + spoken(busiest.at) + " on");
   const bool exact = summary.resolution() == Duration::zero();
@@ -79,7 +85,7 @@ std::string trace_text(const TraceFacts& facts, const TraceSummary& summary) {
     text += field("left out", "by sluice load --replay: " + requests_text(summary.left_out()) +
                                   " with other methods than GET, HEAD and OPTIONS");
   }
-  return text + field("skipped", skipped.empty() ? "no line" : skipped);
+  return text + field("skipped", skipped.empty() ? "nothing" : skipped);
 }
 
 std::optional<Problem> complete(Replay& replay, const TraceFacts& facts,

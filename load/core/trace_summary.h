@@ -48,7 +48,7 @@ class TraceSummary {
   /// a trace with more than kPeriodsKept periods only the last ones are there; azure2019 has fewer.
   [[nodiscard]] std::vector<TraceCell> periods() const;
 
-  static constexpr std::size_t kPeriodsKept = 2048;
+  static constexpr std::size_t kPeriodsKept = 4096;
 
  private:
   std::uint64_t requests_ = 0;

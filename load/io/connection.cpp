@@ -44,6 +44,7 @@ void Connection::close() {
 void Connection::connect() {
   ErrorCode error;
   state_ = State::connecting;
+  carried_ = 0;
   socket_.open(peer_.protocol(), error);
   // Without Nagle's wait a request of two segments would be held back for the peer's delayed ack.
   if (!error) socket_.set_option(tcp::no_delay{true}, error);
@@ -71,6 +72,7 @@ void Connection::connect() {
 
 void Connection::write() {
   writing_ = true;
+  ++carried_;
   ++pending_;
   const auto done = [this, epoch = epoch_](ErrorCode error, std::size_t) {
     --pending_;

@@ -45,6 +45,9 @@ class Connection {
 
   [[nodiscard]] WireResponse& response() { return response_; }
 
+  /// How many requests were sent on it since it was opened.
+  [[nodiscard]] std::uint64_t carried() const { return carried_; }
+
   /// Operations whose completion has not come yet.
   [[nodiscard]] unsigned pending() const { return pending_; }
 
@@ -75,6 +78,7 @@ class Connection {
   State state_ = State::closed;
   bool busy_ = false;
   bool writing_ = false;
+  std::uint64_t carried_ = 0;
   unsigned pending_ = 0;
   // Completions of an earlier socket may still be queued when a new one is opened: each operation
   // remembers the socket it belongs to and is ignored when that one is gone.

@@ -222,6 +222,7 @@ void LoadRun::Impl::dispatch(Connection& connection, const PlannedRequest& plann
 
 void LoadRun::Impl::ended(Connection& connection, Ending ending) {
   const Duration done_at = record(connection, ending);
+  if (plan.reuse && connection.carried() >= *plan.reuse) connection.close();
   if (connection.is_open()) {
     connection.idle_since = done_at;
     move_to(idle, idle.begin(), connection);

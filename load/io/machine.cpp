@@ -12,6 +12,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -85,6 +86,15 @@ std::size_t raise_connection_limit() {
   getrlimit(RLIMIT_NOFILE, &limit);
   const rlim_t room = limit.rlim_cur > kKeptForOthers ? limit.rlim_cur - kKeptForOthers : 1;
   return static_cast<std::size_t>(std::min<rlim_t>(room, kConnectionsMax));
+}
+
+std::size_t terminal_width(int descriptor) {
+  constexpr std::size_t kUsual = 80;
+  constexpr std::size_t kLeast = 20;
+  if (isatty(descriptor) == 0) return 0;
+  winsize size{};
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::max<std::size_t>(size.ws_col, kLeast) : kUsual;
 }
 
 std::string fresh_run_id() {

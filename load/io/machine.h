@@ -21,6 +21,9 @@ namespace sluice::loadgen {
 /// leaves room for.
 [[nodiscard]] std::size_t raise_connection_limit();
 
+/// Columns of the terminal that `descriptor` is, at least 20; 0 if it is none.
+[[nodiscard]] std::size_t terminal_width(int descriptor);
+
 /// A prefix for request ids that no other run has.
 [[nodiscard]] std::string fresh_run_id();
 

@@ -1,6 +1,7 @@
 #include "load/io/options.h"
 
 #include "common/http/text.h"
+#include "common/values/whole_number.h"
 
 #include <CLI/CLI.hpp>
 
@@ -8,6 +9,7 @@
 #include "load/core/shape.h"
 #include "load/core/trace.h"
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -29,6 +31,7 @@ struct Raw {
   std::optional<double> rate;
   std::optional<std::size_t> connections;
   std::optional<std::size_t> max_connections;
+  std::string reuse = "always";
   std::optional<std::uint64_t> count;
   std::string duration;
   std::string shape;
@@ -49,8 +52,8 @@ struct Raw {
 };
 
 void declare(CLI::App& app, Raw& raw) {
-  app.add_option("URL", raw.url, "where to send: http://HOST[:PORT][/PATH]")->required();
-  app.add_option("-q,--rate", raw.rate, "open loop: requests per second (default 50)");
+  app.add_option("URL", raw.url, "where to send: [http://]HOST[:PORT][/PATH]")->required();
+  app.add_option("-R,--rate", raw.rate, "open loop: requests per second (default 50)");
   app.add_option("-c,--connections", raw.connections,
                  "closed loop: number of connections; with --rate, a limit on connections");
   app.add_option("-z,-d,--duration", raw.duration, "length of the run (default 30s, without -n)");
@@ -59,10 +62,11 @@ void declare(CLI::App& app, Raw& raw) {
       "--shape", raw.shape,
       "open loop with rates over time, items joined by commas: step RATE:TIME, ramp A-B:TIME,\n"
       "exp A-B:TIME, sine LOW-HIGH/PERIOD:TIME, spike RATE:TIME, day LOW-HIGH:TIME, pause TIME");
-  app.add_option("--replay", raw.replay,
-                 "open loop with the times of a recorded trace: csv, azure2019 or a recording, "
-                 "see sluice trace;\n"
-                 "sends GET, HEAD and OPTIONS, and what has no method as -m and -b tell")
+  app.add_option(
+         "--replay", raw.replay,
+         "open loop with the times of a recorded trace: csv, an access log, HAR, a recording, "
+         "see sluice trace;\n"
+         "sends GET, HEAD and OPTIONS, and what has no method as -m and -b tell")
       ->type_name("FILE[:FORMAT]");
   app.add_option("--speed", raw.speed, "replay: times as fast (default 1)");
   app.add_option("--times", raw.times, "replay: send each request so many times (default 1)");
@@ -70,7 +74,7 @@ void declare(CLI::App& app, Raw& raw) {
       ->allow_extra_args(false);
   app.add_option("-m,--method", raw.method, "method (default GET, with a body POST)");
   app.add_option("-b,--body", raw.body, "body, or @FILE; at most 16 MiB");
-  app.add_option("-t,--timeout", raw.timeout, "timeout of one request")->capture_default_str();
+  app.add_option("--timeout", raw.timeout, "timeout of one request")->capture_default_str();
   app.add_option("--arrivals", raw.arrivals, "uniform or poisson (poisson)")
       ->type_name("uniform|poisson");
   app.add_option("--seed", raw.seed,
@@ -79,15 +83,55 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("--warmup", raw.warmup, "warm-up before the counted run")->capture_default_str();
   app.add_option("--max-connections", raw.max_connections,
                  "open loop: most connections (default 10000)");
+  app.add_option("--reuse", raw.reuse, "requests per connection: always, never (1) or a number")
+      ->type_name("always|never|N")
+      ->capture_default_str();
   app.add_flag("--ids", raw.ids, "send X-Request-Id: RUN-N, N from 1");
-  app.add_option("--fail-if", raw.fail_if,
-                 "exit 4 if true, like 'p99 > 250ms' (repeatable); figures: p50 to p99.99, max,\n"
-                 "errors, error_rate, cold_start.p95, replicas.max, time_to_zero")
+  app.add_option(
+         "--fail-if", raw.fail_if,
+         "exit 4 if true, like 'p99 > 250ms' (repeatable); figures: p0 to p99.99, mean, max,\n"
+         "service.p99, lag.p99, errors, error_rate, refused, lost, non_2xx, status.404, rate,\n"
+         "cold_start.p95, cold_start.count, replicas.max, replicas.seconds, panics,\n"
+         "time_to_zero, generator")
       ->allow_extra_args(false);
   app.add_option("--json", raw.json, "write the report as JSON to a file, - for standard output")
       ->type_name("FILE");
   app.add_option("-o,--output", raw.output, "text or json (text)")->type_name("text|json");
 }
+
+// What other generators call something else, or what ours would take for something else.
+struct Foreign {
+  const char* flag;
+  const char* there;  // what it means
+  const char* fix;
+};
+
+// Words of one dash and several letters, which would be read as a flag with its value.
+constexpr std::array<Foreign, 11> kForeignWords{
+    {{"-qps", "in fortio the rate of all connections", "give --rate"},
+     {"-host", "in hey the Host header", "give -H 'Host: NAME'"},
+     {"-h2", "in hey HTTP/2, which is not supported", "remove it"},
+     {"-cpus", "in hey the number of cores", "remove it: one is used"},
+     {"-more", "in hey more figures", "remove it: the report has them, --json all of them"},
+     {"-disable-keepalive", "in hey a connection for each request",
+      "give -H 'Connection: close' for that"},
+     {"-disable-compression", "in hey no Accept-Encoding", "remove it: none is sent"},
+     {"-disable-redirects", "in hey not to follow them", "remove it: none is followed"},
+     {"-keepalive", "in fortio kept connections", "remove it: they are kept"},
+     {"-payload", "in fortio the body", "give --body"},
+     {"-nocatchup", "in fortio to leave out what is late", "remove it: nothing is left out"}}};
+
+// Single letters. A value may stand in the same word.
+constexpr std::array<Foreign, 8> kForeignLetters{
+    {{"-q", "in hey the rate of each connection", "give the rate of all of them with --rate"},
+     {"-t", "in hey the timeout in seconds, in wrk the threads, in fortio the duration",
+      "give --timeout or --duration, like --timeout 20s"},
+     {"-D", "in hey the file of the body", "give --body @FILE"},
+     {"-T", "in hey the type of the body", "give -H 'Content-Type: TYPE'"},
+     {"-A", "in hey the Accept header", "give -H 'Accept: TYPE'"},
+     {"-U", "in hey the User-Agent header", "give -H 'User-Agent: NAME'"},
+     {"-a", "in hey a user and a password", "give -H 'Authorization: …'"},
+     {"-s", "in wrk a script", "give -m, -H and --body"}}};
 
 Problem usage(std::string what, std::string fix) {
   return {std::move(what), std::move(fix)};
@@ -124,7 +168,10 @@ std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
   }
   if (!raw.duration.empty()) {
     const auto duration = parse_duration(raw.duration, "--duration");
-    if (!duration) return duration.error();
+    if (!duration) {
+      return usage(duration.error().what,
+                   duration.error().fix + "; a body, which -d is in hey, is --body");
+    }
     if (*duration <= Duration::zero()) return usage("--duration is zero", "give for example 30s");
     plan.duration = *duration;
   } else if (raw.count) {
@@ -148,6 +195,15 @@ std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
   }
   plan.segments = {{rate, plan.duration.value_or(kCountedRunMax)}};
   return std::nullopt;
+}
+
+std::optional<Problem> read_reuse(const Raw& raw, LoadPlan& plan) {
+  if (raw.reuse == "always") return std::nullopt;
+  plan.reuse = raw.reuse == "never" ? 1 : whole_number<std::uint64_t>(raw.reuse, 1);
+  if (plan.reuse) return std::nullopt;
+  return usage(
+      "--reuse is not always, never or a number from 1 on: '" + raw.reuse.substr(0, 40) + "'",
+      "give for example --reuse 100");
 }
 
 std::optional<Problem> read_limits(const Raw& raw, LoadPlan& plan) {
@@ -223,15 +279,20 @@ std::optional<Problem> read_body(const Raw& raw, LoadPlan& plan) {
   return std::nullopt;
 }
 
-std::optional<Problem> read_output(const Raw& raw, Options& options) {
-  if (raw.fail_if.size() > kConditionsMax) return usage("more than 100 --fail-if", "give fewer");
+std::optional<Refusal> read_output(const Raw& raw, Options& options) {
+  if (raw.fail_if.size() > kConditionsMax) {
+    return Refusal{usage("more than 100 --fail-if", "give fewer")};
+  }
   for (const std::string& text : raw.fail_if) {
     auto expression = parse_expression(text);
-    if (!expression) return expression.error();
+    if (!expression) {
+      return Refusal{expression.error(),
+                     expression.error().unknown_figure ? kExitFailure : kExitUsage};
+    }
     options.plan.fail_if.push_back(*std::move(expression));
   }
   if (raw.output != "text" && raw.output != "json") {
-    return usage("--output is unknown: '" + raw.output + "'", "use text or json");
+    return Refusal{usage("--output is unknown: '" + raw.output + "'", "use text or json")};
   }
   options.json_output = raw.output == "json";
   options.json_file = raw.json;
@@ -239,20 +300,54 @@ std::optional<Problem> read_output(const Raw& raw, Options& options) {
   return std::nullopt;
 }
 
-Result<Options, Problem> settle(const Raw& raw) {
+Result<Options, Refusal> settle(const Raw& raw) {
   Options options;
   LoadPlan& plan = options.plan;
   auto target = parse_target(raw.url);
-  if (!target) return target.error();
+  if (!target) return Refusal{target.error()};
   plan.url = raw.url;
   plan.target = *std::move(target);
   std::optional<Problem> problem = read_rates(raw, plan);
   if (!problem) problem = read_limits(raw, plan);
+  if (!problem) problem = read_reuse(raw, plan);
   if (!problem) problem = read_headers(raw, plan);
   if (!problem) problem = read_body(raw, plan);
-  if (!problem) problem = read_output(raw, options);
-  if (problem) return *problem;
+  if (problem) return Refusal{*problem};
+  if (auto refusal = read_output(raw, options)) return *std::move(refusal);
   return options;
+}
+
+Problem refused(const Foreign& foreign) {
+  return {std::string{foreign.flag} + " is " + foreign.there, foreign.fix};
+}
+
+std::optional<Problem> foreign_word(const std::string& argument) {
+  const std::string word = argument.substr(0, argument.find('='));
+  for (const Foreign& foreign : kForeignWords) {
+    if (word == foreign.flag) return refused(foreign);
+  }
+  return std::nullopt;
+}
+
+// What has no text is read as not given, and something else would run than was meant: a variable of
+// a script that is not set.
+std::optional<Problem> find_empty(const CLI::App& app) {
+  for (const char* const flag :
+       {"--shape", "--replay", "--duration", "--arrivals", "--method", "--json"}) {
+    const CLI::Option* const option = app.get_option(flag);
+    if (option->count() > 0 && option->results().back().empty()) {
+      return usage(std::string{flag} + " is empty", "give it a value, or remove it");
+    }
+  }
+  return std::nullopt;
+}
+
+void declare_foreign(CLI::App& app, std::optional<Problem>& problem) {
+  for (const Foreign& foreign : kForeignLetters) {
+    const auto refuse = [&problem, foreign](const std::string&) { problem = refused(foreign); };
+    app.add_option_function<std::string>(foreign.flag, refuse)->group("")->expected(0, 1);
+  }
+  app.add_flag("--latency")->description("of wrk: what every report has")->group("");
 }
 
 }  // namespace
@@ -264,16 +359,23 @@ void show_flags(const std::function<void(CLI::App&)>& see) {
   see(app);
 }
 
-Result<Options, Problem> parse_options(std::vector<std::string> arguments) {
+Result<Options, Refusal> parse_options(std::vector<std::string> arguments) {
+  for (const std::string& argument : arguments) {
+    if (const auto foreign = foreign_word(argument)) return Refusal{*foreign};
+  }
   CLI::App app{kAbout, "sluice load"};
   Raw raw;
   declare(app, raw);
+  std::optional<Problem> foreign;
+  declare_foreign(app, foreign);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    return Problem{error.what(), "see sluice load --help"};
+    if (!foreign) return Refusal{{error.what(), "see sluice load --help"}};
   }
+  if (foreign) return Refusal{*foreign};
+  if (auto empty = find_empty(app)) return Refusal{*std::move(empty)};
   return settle(raw);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/base/exit_status.h"
 #include "common/base/result.h"
 
 #include "load/core/load_plan.h"
@@ -22,9 +23,15 @@ struct Options {
   bool json_output = false;
 };
 
+/// What is wrong with a command line, and how the program ends for it.
+struct Refusal : Problem {
+  int status = kExitUsage;  ///< kExitFailure for a figure that does not exist
+};
+
 /// Reads the arguments after `sluice load` (one-machine.md 9). Opens a file only for `--body
-/// @FILE`; what a replay has is not known yet.
-[[nodiscard]] Result<Options, Problem> parse_options(std::vector<std::string> arguments);
+/// @FILE`; what a replay has is not known yet. Flags of hey, wrk and fortio that mean something
+/// else there are refused with the flag of ours.
+[[nodiscard]] Result<Options, Refusal> parse_options(std::vector<std::string> arguments);
 
 /// Shows the flags that parse_options takes, for help and for what is wrong with them.
 void show_flags(const std::function<void(CLI::App&)>& see);

@@ -73,9 +73,11 @@ Json plan_of(const LoadPlan& plan) {
            {"warmup_s", s(plan.warmup)},
            {"duration_s", nullptr},
            {"count", nullptr},
-           {"connections", plan.connections}};
+           {"connections", plan.connections},
+           {"reuse", nullptr}};
   if (plan.duration) out["duration_s"] = s(*plan.duration);
   if (plan.count) out["count"] = *plan.count;
+  if (plan.reuse) out["reuse"] = *plan.reuse;
   if (plan.loop == Loop::closed) return out;
   out["rate"] = mean_rate(plan);
   if (plan.replay) {

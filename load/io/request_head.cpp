@@ -25,6 +25,8 @@ std::string request_head(const LoadPlan& plan, SentAs as) {
   if (!has_header(plan, "User-Agent")) head += "User-Agent: sluice-load\r\n";
   for (const auto& [name, value] : plan.headers)
     head.append(name).append(": ").append(value).append("\r\n");
+  // The server closes, so that used-up ports wait on its side and not on that of the generator.
+  if (plan.reuse == 1U && !has_header(plan, "Connection")) head += "Connection: close\r\n";
   const bool expects_body = method == "POST" || method == "PUT" || method == "PATCH";
   if (!body.empty() || expects_body) {
     head += "Content-Length: " + std::to_string(body.size()) + "\r\n";

@@ -7,17 +7,8 @@ namespace sluice::loadgen {
 
 namespace {
 
-constexpr std::size_t kPieceBytes = 256U << 10U;
-
 Problem unreadable(const std::string& path) {
   return {"cannot read '" + path + "'", "check the path of the trace"};
-}
-
-// The next bytes, none at the end; absent where the file cannot be read.
-std::optional<std::string_view> next_piece(std::ifstream& file, std::vector<char>& piece) {
-  file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-  if (file.fail() && !file.eof()) return std::nullopt;
-  return std::string_view{piece.data(), static_cast<std::size_t>(file.gcount())};
 }
 
 std::optional<Problem> placed(std::optional<Problem> problem, const std::string& path) {
@@ -25,51 +16,67 @@ std::optional<Problem> placed(std::optional<Problem> problem, const std::string&
   return problem;
 }
 
-std::optional<Problem> read_durations(std::ifstream& file, const std::string& path,
-                                      AzureDurations& durations) {
-  std::vector<char> piece(kPieceBytes);
-  while (!file.eof()) {
-    const auto bytes = next_piece(file, piece);
-    if (!bytes) return unreadable(path);
-    if (auto problem = durations.feed(*bytes)) return placed(std::move(problem), path);
+// Why there are no further bytes, unless the file has ended.
+std::optional<Problem> cut_short(const UnpackedFile& file, const std::string& path) {
+  switch (file.ending()) {
+    case UnpackedFile::Ending::none:
+    case UnpackedFile::Ending::whole:
+      return std::nullopt;
+    case UnpackedFile::Ending::cut:
+      return Problem{"'" + path + "' ends in the middle of what gzip wrote", "give the whole file"};
+    case UnpackedFile::Ending::damaged:
+      return Problem{"'" + path + "' is damaged: it is no longer what gzip wrote",
+                     "give a whole copy of it"};
+    case UnpackedFile::Ending::unreadable:
+      return unreadable(path);
   }
-  return placed(durations.finish(), path);
+  return std::nullopt;
+}
+
+std::optional<Problem> read_durations(UnpackedFile& file, const std::string& path,
+                                      AzureDurations& durations) {
+  while (true) {
+    const std::string_view bytes = file.next();
+    if (auto problem = placed(durations.feed(bytes), path)) return problem;
+    if (auto problem = cut_short(file, path)) return problem;
+    if (bytes.empty()) return placed(durations.finish(), path);
+  }
 }
 
 }  // namespace
 
-Result<TraceFile, Problem> TraceFile::open(const TraceName& name, const std::string& trigger) {
-  std::ifstream file{name.file, std::ios::binary};
+Result<TraceFile, Problem> TraceFile::open(const TraceName& name, TraceOptions options) {
+  auto file = UnpackedFile::open(name.file);
   if (!file) return unreadable(name.file);
   std::unique_ptr<AzureDurations> durations;
   const std::string beside = durations_file_of(name.file);
-  if (std::ifstream more{beside, std::ios::binary}; more) {
+  if (auto more = beside.empty() ? std::nullopt : UnpackedFile::open(beside)) {
     durations = std::make_unique<AzureDurations>();
-    if (auto problem = read_durations(more, beside, *durations)) return *std::move(problem);
+    if (auto problem = read_durations(*more, beside, *durations)) return *std::move(problem);
   }
-  const TraceOptions options{name.format, trigger, durations.get()};
-  return TraceFile{name.file, std::move(file), std::move(durations), options};
+  options.format = name.format;
+  options.durations = durations.get();
+  return TraceFile{name.file, *std::move(file), std::move(durations), std::move(options)};
 }
 
-TraceFile::TraceFile(std::string path, std::ifstream file,
-                     std::unique_ptr<AzureDurations> durations, TraceOptions options)
+TraceFile::TraceFile(std::string path, UnpackedFile file, std::unique_ptr<AzureDurations> durations,
+                     TraceOptions options)
     : path_{std::move(path)},
       file_{std::move(file)},
       durations_{std::move(durations)},
-      parser_{std::move(options)},
-      piece_(kPieceBytes) {}
+      parser_{std::move(options)} {}
 
 std::optional<Problem> TraceFile::read(const CellSink& sink) {
-  const auto bytes = next_piece(file_, piece_);
-  if (!bytes) return unreadable(path_);
-  if (auto problem = parser_.feed(*bytes, sink)) return placed(std::move(problem), path_);
-  if (!file_.eof()) return std::nullopt;
+  const std::string_view bytes = file_.next();
+  if (auto problem = placed(parser_.feed(bytes, sink), path_)) return problem;
+  if (auto problem = cut_short(file_, path_)) return problem;
+  if (!bytes.empty()) return std::nullopt;
   ended_ = true;
   return placed(parser_.finish(sink), path_);
 }
 
-Result<TraceSurvey, Problem> survey_trace(const TraceName& name) {
-  auto file = TraceFile::open(name, kReadTrigger);
+Result<TraceSurvey, Problem> survey_trace(const TraceName& name, const TraceOptions& options) {
+  auto file = TraceFile::open(name, options);
   if (!file) return file.error();
   TraceSurvey survey;
   while (!file->ended()) {

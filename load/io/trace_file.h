@@ -6,21 +6,19 @@
 #include "load/core/trace.h"
 #include "load/core/trace_parser.h"
 #include "load/core/trace_summary.h"
-#include <fstream>
+#include "load/io/unpacked_file.h"
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace sluice::loadgen {
 
-/// A trace in a file, read piece by piece. Beside `invocations_per_function…` of azure2019 the
-/// durations are read, if they are there.
+/// A trace in a file, read piece by piece, unpacked if gzip packed it. Beside
+/// `invocations_per_function…` of azure2019 the durations are read, if they are there.
 class TraceFile {
  public:
-  /// `trigger`: of azure2019 the functions to read; empty: all.
-  [[nodiscard]] static Result<TraceFile, Problem> open(const TraceName& name,
-                                                       const std::string& trigger);
+  /// `options`: how to read it; the format and the durations come from `name`.
+  [[nodiscard]] static Result<TraceFile, Problem> open(const TraceName& name, TraceOptions options);
 
   /// Calls `sink` with the cells of the next piece. The problem names the file and the line; after
   /// one nothing more may be read.
@@ -32,19 +30,15 @@ class TraceFile {
   [[nodiscard]] const TraceFacts& facts() const { return parser_.facts(); }
 
  private:
-  TraceFile(std::string path, std::ifstream file, std::unique_ptr<AzureDurations> durations,
+  TraceFile(std::string path, UnpackedFile file, std::unique_ptr<AzureDurations> durations,
             TraceOptions options);
 
   std::string path_;
-  std::ifstream file_;
+  UnpackedFile file_;
   std::unique_ptr<AzureDurations> durations_;  // of a fixed place: the parser refers to it
   TraceParser parser_;
-  std::vector<char> piece_;
   bool ended_ = false;
 };
-
-/// The trigger of the functions that are read of azure2019.
-inline constexpr const char* kReadTrigger = "http";
 
 /// A whole trace.
 struct TraceSurvey {
@@ -53,6 +47,7 @@ struct TraceSurvey {
 };
 
 /// Reads a trace from its beginning to its end.
-[[nodiscard]] Result<TraceSurvey, Problem> survey_trace(const TraceName& name);
+[[nodiscard]] Result<TraceSurvey, Problem> survey_trace(const TraceName& name,
+                                                        const TraceOptions& options);
 
 }  // namespace sluice::loadgen

@@ -5,6 +5,8 @@
 namespace sluice::node_agent {
 namespace {
 
+constexpr double kRoomMax = 0x1p62;  // a small factor makes more of it than an integer holds
+
 Pressure pressure_of(const Situation& situation, const Decision& decision) {
   const bool deepest = std::any_of(decision.throttled.begin(), decision.throttled.end(),
                                    [](const Throttle& one) { return one.ladder_step >= 4; });
@@ -85,7 +87,7 @@ void HeadroomPolicy::admit(const Situation& situation, Decision& decision) const
   const bool shut = paused || !situation.safe;
   decision.room_bytes = !settings_.gate ? kAdmitAnything
                         : shut          ? 0
-                                        : static_cast<std::int64_t>(std::max(0.0, room));
+                               : static_cast<std::int64_t>(std::clamp(room, 0.0, kRoomMax));
   decision.admit_bytes =
       decision.empty ? std::max(decision.room_bytes, situation.capacity) : decision.room_bytes;
 }

@@ -47,6 +47,11 @@ std::vector<node_agent::Action> MemoryRules::look(
   return actions;
 }
 
+std::int64_t MemoryRules::admit_bytes() const {
+  const std::int64_t room = decision().room_bytes;
+  return memory() ? std::min(room, memory()->capacity) : room;
+}
+
 // Only what is ready shows how large one becomes.
 void MemoryRules::learn(const std::vector<ReplicaSeen>& replicas) {
   for (const ReplicaSeen& replica : replicas) {

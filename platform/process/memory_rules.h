@@ -73,8 +73,9 @@ class MemoryRules {
 
   [[nodiscard]] const node_agent::Decision& decision() const { return controller_.decision(); }
 
-  /// Bytes that may start between this look and the next.
-  [[nodiscard]] std::int64_t admit_bytes() const { return decision().room_bytes; }
+  /// Bytes that may start between this look and the next; at most what the machine has, where that
+  /// is known.
+  [[nodiscard]] std::int64_t admit_bytes() const;
 
   [[nodiscard]] const std::optional<node_agent::NodeMemory>& memory() const {
     return controller_.seen().memory;

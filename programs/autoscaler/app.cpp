@@ -78,6 +78,7 @@ App::App(Config config)
                         ? NodeStreams::Where{}
                         : [this](const std::string& space,
                                  const std::string& pod) { return cluster_->node_of(space, pod); }},
+      peers_{io_, [this] { return other_replicas(); }},
       api_{facts(),
            {.fleet = fleet_,
             .seen = fleet_events_,
@@ -86,17 +87,25 @@ App::App(Config config)
             .nodes = &nodes_,
             .placement = placement_,
             .events = events_,
-            .loop = time_,
             .elsewhere = [this](const RevisionId& id) { return holder_of(id); }}},
-      view_api_{
-          {.program = facts(), .form = "cluster", .edit = !config_.api_token_file.empty()},
-          {.clock = time_, .api = api_, .view = view_, .history = history_, .front = nullptr}},
+      view_api_{{.program = facts(), .form = "cluster", .edit = !config_.api_token_file.empty()},
+                {.clock = time_,
+                 .api = api_,
+                 .view = view_,
+                 .history = history_,
+                 .front = nullptr,
+                 .peers = &peers_}},
       routes_{clock_, api_, nullptr, change_rule(config_.api_token_file), &view_api_},
+      joined_api_{config_.name, time_, routes_, api_, peers_},
       health_{[this] { return checks(); },
               metrics::Page{[this](metrics::Families& families) { write_metrics(families); }}},
-      api_server_{io_, routes_, api_limits()},
+      api_server_{io_, joined_api_, api_limits()},
       health_server_{io_, clock_, health_, net::side_limits()},
-      signals_{io_} {}
+      signals_{io_} {
+  node_streams_.on_pressure([this](const std::string& node) {
+    fleet_events_.pressure_changed(node, nodes_.nodes().at(node));
+  });
+}
 
 App::~App() = default;
 
@@ -252,6 +261,7 @@ std::optional<Problem> App::open_doors() {
   const auto metrics = health_server_.listen(config_.metrics);
   if (!metrics) return settings::named("SLUICE_METRICS_ADDRESS", metrics.error());
   doors_.emplace_back("api", *api);
+  api_port_ = api->port;
   doors_.emplace_back("metrics", *metrics);
   bound_ = !certificates_;
   return settled_ && bound_ ? net::tell_ready(config_.ready_fd, doors_) : std::nullopt;
@@ -286,6 +296,19 @@ void App::on_call(std::unique_ptr<rpc::Call> call) {
 std::string App::holder_of(const RevisionId& revision) const {
   const auto holder = share_ ? share_->elsewhere(revision) : std::nullopt;
   return holder ? holder->pod + " at " + holder->address : std::string{};
+}
+
+// Replicas are alike: the API of each is at the port of this one's.
+std::optional<PeerList> App::other_replicas() const {
+  const auto holders = share_ ? share_->holders() : std::nullopt;
+  if (!holders || api_port_ == 0) return std::nullopt;
+  const auto peer_of = [this](const Holder& holder) {
+    return Peer{.name = holder.pod, .api = {.host = holder.address, .port = api_port_, .path = {}}};
+  };
+  PeerList list{.unheld = holders->unheld};
+  for (const Holder& other : holders->others) list.peers.push_back(peer_of(other));
+  if (holders->leader) list.leader = peer_of(*holders->leader);
+  return list;
 }
 
 // Stats of revisions that Knative's own autoscaler scales go to it and to none of our replicas. A

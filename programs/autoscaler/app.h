@@ -10,7 +10,9 @@
 #include "autoscaler/io/fleet_view.h"
 #include "autoscaler/io/health_page.h"
 #include "autoscaler/io/http_stat_source.h"
+#include "autoscaler/io/joined_api.h"
 #include "autoscaler/io/node_streams.h"
+#include "autoscaler/io/peers.h"
 #include "autoscaler/io/platform.h"
 #include "autoscaler/io/refusals.h"
 #include "autoscaler/io/ring_history.h"
@@ -75,6 +77,7 @@ class App {
   void on_call(std::unique_ptr<rpc::Call> call);
   void on_stats(std::span<const proto::StatMessage> all);
   [[nodiscard]] std::string holder_of(const RevisionId& revision) const;
+  [[nodiscard]] std::optional<PeerList> other_replicas() const;
   void settled(const std::optional<Problem>& problem);
   void fail(const Problem& problem, int code);
   void leave();
@@ -116,14 +119,17 @@ class App {
   std::optional<StreamCertificates> certificates_;  // with SLUICE_TLS_SECRET
   std::optional<Enrolment> enrolment_;              // likewise
   std::optional<rpc::Server> grpc_;
+  HttpPeers peers_;
   Api api_;
   ViewApi view_api_;
   ApiRoutes routes_;
+  JoinedApi joined_api_;
   HealthPage health_;
   api::ApiServer api_server_;
   net::ProxyServer health_server_;
   program::EndSignals signals_;
   std::vector<std::pair<std::string, net::Address>> doors_;  // that are bound
+  std::uint16_t api_port_ = 0;                               // the same of every replica
   bool settled_ = false;
   bool bound_ = false;  // every door
   int exit_code_ = 0;

@@ -55,6 +55,20 @@ class PageCase(unittest.TestCase):
         if self.quiet:
             self.assertEqual(self.browser.console(), [])
 
+    def choose(self, text, css='button'):
+        """Presses the button that begins with this text."""
+        self.browser.until(f'[...document.querySelectorAll({css!r})].some((button) => button.innerText.startsWith({text!r}))')
+        self.browser.run('[...document.querySelectorAll(arguments[0])].find((button) => button.innerText.startsWith(arguments[1])).click()', css, text)
+
+    def enter(self, ident, value):
+        """Gives an input of a dialog another value."""
+        self.browser.run('const input = document.getElementById(arguments[0]); input.value = arguments[1]; input.dispatchEvent(new Event("input"));', ident, value)
+
+    def enter_token(self, token):
+        """Answers the dialog that asks for the token."""
+        self.browser.type('#token', token)
+        self.browser.click('dialog .primary')
+
     def rows(self):
         """The names in the list, from top to bottom."""
         return self.browser.run('return [...document.querySelectorAll(".row .name a")].map((link) => link.innerText)')

@@ -14,9 +14,11 @@ from world import COLUMNS, World, rfc3339
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / 'common' / 'dashboard'
 sys.path.insert(0, str(PAGE))
-from pack import packed  # noqa: E402
+from pack import served  # noqa: E402
 
 TYPES = {'.html': 'text/html; charset=utf-8', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml'}
+SOURCES = {path.name: path.read_text() for path in PAGE.iterdir() if path.suffix in TYPES}
+SERVED = served(SOURCES)
 TOKEN = '0123456789abcdef0123456789abcdef'
 SAMPLE_SECONDS = 0.25
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -28,9 +30,9 @@ SECURITY = {'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosnif
 class NoAnswer(Exception):
     """A status and words instead of an answer."""
 
-    def __init__(self, status, detail, fix=''):
+    def __init__(self, status, detail, fix='', type_='refused'):
         super().__init__(detail)
-        self.status, self.detail, self.fix = status, detail, fix
+        self.status, self.detail, self.fix, self.type = status, detail, fix, type_
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -60,14 +62,14 @@ class Handler(BaseHTTPRequestHandler):
         engine = self.server.engine
         engine.seen.append(('POST', self.path))
         try:
-            if self.headers.get('Sluice-Edit') != TOKEN:
+            if self.headers.get('Sluice-Edit') != engine.token:
                 raise NoAnswer(403, 'changes need the token of this start', 'it is in the file edit-token')
             self.reply(202, json.dumps(engine.change(self.path, json.loads(body or b'null'))).encode())
         except NoAnswer as problem:
             self.refuse(problem)
 
     def refuse(self, problem):
-        self.reply(problem.status, json.dumps({'title': 'refused', 'status': problem.status, 'detail': problem.detail, 'fix': problem.fix}).encode(), 'application/problem+json')
+        self.reply(problem.status, json.dumps({'type': problem.type, 'title': 'refused', 'status': problem.status, 'detail': problem.detail, 'fix': problem.fix}).encode(), 'application/problem+json')
 
     def get(self, url):
         query = dict(urllib.parse.parse_qsl(url.query))
@@ -76,12 +78,15 @@ class Handler(BaseHTTPRequestHandler):
             self.api(path.removeprefix('/_sluice/api/v1/'), query)
             return
         name = path.removeprefix('/_sluice/') or 'index.html'
-        if not path.startswith('/_sluice/') or '/' in name or (PAGE / name).suffix not in TYPES or not (PAGE / name).is_file():
+        files = self.server.engine.files
+        if not path.startswith('/_sluice/') or name not in files:
             raise NoAnswer(404, 'there is no such path')
-        self.reply(200, packed(name, (PAGE / name).read_text()).encode(), TYPES[(PAGE / name).suffix])
+        self.reply(200, files[name].encode(), TYPES[pathlib.Path(name).suffix])
 
     def api(self, path, query):
         engine = self.server.engine
+        if engine.locked and self.headers.get('Sluice-Edit') != engine.token:
+            raise NoAnswer(403, 'every request needs the token of this start', 'send the header Sluice-Edit', 'token-required')
         if path in engine.without:
             raise NoAnswer(404, 'there is no such path')
         if path == 'live':
@@ -125,12 +130,16 @@ class Server(socketserver.ThreadingMixIn, HTTPServer):
 
 
 class FakeEngine:
-    """Serves on a port of its own until close(). Tests change `world`, `without` (paths that an older engine lacks), `log`, `silent`."""
+    """Serves on a port of its own until close(). Tests change `world`, `without` (paths that an older engine lacks), `locked` (all but the page's files
+    needs the `token`), `log`, `silent`.
+    """
 
-    def __init__(self, services, port=0, **options):
+    def __init__(self, services, port=0, files=None, **options):
+        self.files = files or SERVED
         self.world = World(time.time(), services, **options)
         self.without, self.log = set(), ['Traceback (most recent call last):', 'ValueError: no database']
         self.seen, self.pushed = [], []
+        self.locked, self.token = False, TOKEN
         self.silent = threading.Event()
         self.number = 0
         self.streams = set()
@@ -192,6 +201,10 @@ class FakeEngine:
             return self.world.memory() if self.world.memory_known else self.nothing()
         if path == 'nodes':
             return self.world.nodes if hasattr(self.world, 'nodes') else self.nothing()
+        if path == 'places':
+            return {'items': self.world.places()}
+        if path == 'moves':
+            return {'items': self.world.moves}
         if path == 'services':
             return self.page(query, now)
         parts = [urllib.parse.unquote(part) for part in path.split('/')]
@@ -224,7 +237,7 @@ class FakeEngine:
         if rest == ['cold-starts']:
             return {'items': service.starts()}
         if rest == ['revisions']:
-            return [{'revision': f'{service.name}-00003', 'latest': True, 'state': 'awake', 'percent': 100}, {'revision': f'{service.name}-00002', 'latest': False, 'state': 'kept', 'percent': 0}]
+            return {'items': service.revisions()}
         if rest == ['series']:
             step = self.seconds_of(query.get('step', '1s'))
             start = since - since % step
@@ -241,9 +254,17 @@ class FakeEngine:
 
     def change(self, path, body):
         parts = path.removeprefix('/_sluice/api/v1/').split('/')
+        if parts[0] == 'places':
+            self.world.drained ^= {parts[1]}
+            self.push('place', name=parts[1], state='draining' if parts[1] in self.world.drained else 'ready')
+            return {'name': parts[1]}
         service = self.world.services.get(parts[2])
         if parts[3] == 'traffic':
-            raise NoAnswer(403, 'traffic is changed over the socket', 'sluice traffic')
+            service.percents = {part['revision']: part['percent'] for part in body['percents']}
+            return {'items': service.revisions()}
+        if parts[3] == 'move':
+            service.shares = {body['to']: sum(service.shares.values())}
+            return {'service': service.name, 'to': body['to'], 'moves': [3], 'asleep': False}
         if parts[3] in ('wake', 'sleep'):
             service.forced = 1 if parts[3] == 'wake' else 0
         elif parts[3] == 'scale':

@@ -1,11 +1,18 @@
 """For everyone: keys alone, small windows, large letters, both themes, what axe finds."""
 
-
 import axe
 import world
 from case import PageCase
 
 SCREENS = {'#/': 'mailer', '#/s/default/shop': 'Why 7 now', '#/s/default/mailer': 'No replica starts', '#/memory': 'Kept in reserve'}
+
+WIDE = '''[...document.querySelectorAll("body *")].filter((node) => !node.closest(".unseen, .cell > span, .scroll-x, .values, .plot, .times, dialog, .skip")
+    && node.getBoundingClientRect().right > innerWidth + 1).map((node) => node.tagName + "." + node.className)'''
+
+
+def grouped(engine):
+    world.group(engine)
+    return engine
 
 
 class Keys(PageCase):
@@ -72,13 +79,20 @@ class Keys(PageCase):
 class Look(PageCase):
     def test_nothing_is_wider_than_a_small_window(self):
         for address, ready in SCREENS.items():
+            page = self.show(grouped(self.engine()), address, ready=ready)
             for width, scale in ((320, 1), (640, 2), (1024, 1)):
                 with self.subTest(address=address, width=width):
-                    self.browser.size(width, 800, scale)
-                    page = self.show(self.engine(), address, ready=ready)
-                    wide = page.run('''return [...document.querySelectorAll("body *")].filter((node) => !node.closest(".unseen, .cell > span, .scroll-x, .values, .plot, .times, dialog, .skip")
-                        && node.getBoundingClientRect().right > innerWidth + 1).map((node) => node.tagName + "." + node.className)''')
-                    self.assertEqual(wide, [])
+                    page.size(width, 800, scale)
+                    self.assertEqual(page.run(f'return new Promise((done) => requestAnimationFrame(() => setTimeout(() => done({WIDE}), 0)))'), [])
+
+    def test_a_node_with_a_long_name_has_its_state_in_a_small_window(self):
+        engine = self.engine(form='cluster')
+        engine.world.nodes = [{'name': 'ip-10-24-112-9.eu-central-1.compute.internal', 'pressure': 'ok', 'silent': True, 'heard': '2026-11-20T14:03:12Z', 'capacity_bytes': 8 * world.GIB,
+                               'used_bytes': 5 * world.GIB, 'reserve_bytes': world.GIB, 'admit_bytes': 2 * world.GIB, 'throttled_containers': 1}]
+        self.browser.size(320, 800)
+        page = self.show(engine, '#/memory', ready='silent')
+        cells = page.run('return [...document.querySelectorAll(".nodes tbody :is(td, th)")].map((cell) => [cell.dataset.head ?? "", cell.getBoundingClientRect().right <= innerWidth])')
+        self.assertEqual(cells, [[name, True] for name in ('', 'State', 'Used', 'A new replica may have', 'Throttled')])
 
     def test_a_page_ends_with_its_last_card_however_much_happened(self):
         engine = self.engine()
@@ -108,11 +122,11 @@ class Look(PageCase):
 class Axe(PageCase):
     def test_axe_finds_nothing_serious(self):
         source = axe.source()
-        for theme in ('light', 'dark'):
-            self.browser.media(prefers_color_scheme=theme)
-            for address, ready in SCREENS.items():
+        for address, ready in SCREENS.items():
+            page = self.show(grouped(self.engine()), address, ready=ready, token=True)
+            for theme in ('light', 'dark'):
+                self.browser.media(prefers_color_scheme=theme)
                 with self.subTest(address=address, theme=theme):
-                    page = self.show(self.engine(), address, ready=ready)
                     found = page.run(source + '''; const result = await axe.run(document, {resultTypes: ["violations"]});
                         return result.violations.filter((each) => ["serious", "critical"].includes(each.impact))
                           .map((each) => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200), each.nodes[0].failureSummary.slice(0, 300)]);''')

@@ -1,6 +1,7 @@
 """The page of a real engine: what a person sees of it while requests come, it sleeps, fails, ends and is there again."""
 
 import pathlib
+import re
 import sys
 import threading
 import urllib.request
@@ -13,9 +14,10 @@ from engine import APP, Engine, Home, wait_until  # noqa: E402
 
 MARKUP = '<img src=x onerror=alert(1)>\u202e'
 LOADERS = 8
+GROUPS = 'groups: [{name: fast, preference: 0, replicas: 3}, {name: slow, preference: 1, replicas: 9}]\n'
 
 
-class Real(PageCase):
+class RealCase(PageCase):
     quiet = False  # a connection that is refused is logged by the browser
 
     def setUp(self):
@@ -39,6 +41,11 @@ class Real(PageCase):
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.read()
 
+    def token(self):
+        return pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'], 'sluice/app/edit-token').read_text().split()[-1]
+
+
+class Real(RealCase):
     def test_a_cold_start_appears_and_the_service_is_seen_awake_and_asleep(self):
         self.up('--window', '6s', '--', 'python3', APP)
         page = self.go('#/s/default/app', 'Asleep: no replica runs')
@@ -75,6 +82,29 @@ class Real(PageCase):
             for loader in loaders:
                 loader.join()
 
+    def test_another_host_of_the_settings_opens_the_page_with_the_token_typed_or_in_its_address(self):
+        config = self.home.path / 'config.yaml'
+        config.write_text('dashboard: {peers: any, hosts: [box.localhost]}\n')
+        self.up('--config', str(config), '--allow-edit', '--', 'python3', APP)
+        token = self.token()
+        self.browser.open(f'http://box.localhost:{self.port}/')
+        self.browser.wait_text('shows nothing without', 'dialog', 30)
+        self.enter_token('0' * 32)
+        self.browser.wait_text('another token', '#notice', 30)
+        self.browser.until('document.querySelectorAll("dialog").length === 1 && document.getElementById("token").value === ""')
+        self.enter_token(token)
+        self.browser.until('document.getElementById("live").dataset.state === "live"', 30)
+        self.browser.until('document.querySelectorAll(".row .name a").length === 1', 30)
+        self.assertEqual(self.rows(), ['app'])
+        self.assertEqual(self.browser.text('#edit'), 'edits allowed')
+        page = self.browser
+        page.open(f'http://box.localhost:{self.port}/_sluice/#/s/default/app?token={token}')
+        page.wait_text('Asleep: no replica runs', seconds=30)
+        page.until('document.querySelectorAll(".buttons button").length === 4')
+        page.run('document.querySelector(".buttons button").click()')
+        page.click('dialog .primary')
+        page.wait_text('it is ready', '.sentence', 30)
+
     def saved(self, page):
         """The file that *Save recording* saves."""
         folder = self.home.path / 'saved'
@@ -84,15 +114,38 @@ class Real(PageCase):
         wait_until(lambda: list(folder.glob('*.jsonl')), 30, 'a saved recording')
         return str(next(folder.iterdir()))
 
-    def test_an_engine_that_ended_is_grey_and_one_that_began_is_live(self):
-        engine = self.up('--', 'python3', APP)
-        page = self.go('#/', 'app')
-        engine.kill()
-        page.until('document.body.classList.contains("stale")', 30)
-        self.assertIn('reconnecting', page.text('#live'))
-        self.up('--', 'python3', APP, http=f'127.0.0.1:{self.port}')
-        page.until('document.getElementById("live").dataset.state === "live"', 30)
-        self.assertEqual(self.rows(), ['app'])
+    def test_a_service_is_moved_between_groups_and_its_traffic_divided(self):
+        config = self.home.path / 'config.yaml'
+        config.write_text(GROUPS)
+        self.up('--config', str(config), '--allow-edit', '--', 'python3', APP)
+        page = self.go(f'#/s/default/app?token={self.token()}', 'Asleep')
+        self.choose('Wake', '.buttons button')
+        page.click('dialog .primary')
+        page.wait_text('fast 1', '.shares', 30)
+        self.choose('Move', '.buttons button')
+        page.until('document.querySelector("#move-to option")')
+        page.run('document.getElementById("move-to").value = "slow"')
+        page.click('dialog .primary')
+        page.wait_text('1 replica in', '.events', 30)
+        page.wait_text('slow 1', '.shares', 30)
+        self.apply_another()
+        wait_until(lambda: 'app-00002 (latest)' in self.home.run('revisions', 'app').stdout, 30, 'the second revision')
+        self.choose('Traffic', '.buttons button')
+        page.until('document.getElementById("traffic-1")')
+        self.enter('traffic-0', '60')
+        self.enter('traffic-1', '40')
+        page.click('dialog .primary')
+        page.until('!document.querySelector("dialog")')
+        wait_until(lambda: re.search(r'app-00001 .* 40 %', self.home.run('revisions', 'app').stdout), 30, 'the traffic in parts')
+        page.run('location.hash = "#/"')
+        page.wait_text('claimed', '.fleet-places')
+
+    def apply_another(self):
+        """A second revision, of another environment."""
+        file = self.home.path / 'app.yaml'
+        file.write_text(self.home.run('get', 'app', '-o', 'yaml').stdout.replace('          workingDir', '          env: [{name: CHANGED, value: "1"}]\n          workingDir'))
+        done = self.home.run('apply', '-f', str(file))
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_clients_and_programs_write_is_text(self):
         self.up('--', 'python3', '-c', f'import sys; print({MARKUP!r}); print({MARKUP!r}, file=sys.stderr); sys.exit(3)')
@@ -113,7 +166,7 @@ class Real(PageCase):
 
     def test_changes_with_the_token_of_the_start_and_none_at_localhost(self):
         self.up('--allow-edit', '--', 'python3', APP)
-        token = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'], 'sluice/app/edit-token').read_text().split()[-1]
+        token = self.token()
         page = self.go(f'#/s/default/app?token={token}', 'Asleep')
         page.until('document.querySelectorAll(".buttons button").length === 4')
         page.run('document.querySelector(".buttons button").click()')
@@ -124,3 +177,15 @@ class Real(PageCase):
         page.run('document.querySelector(".buttons button").click()')
         page.click('dialog .primary')
         page.until('!document.querySelector("dialog .problem").hidden')
+
+
+class Ended(RealCase):
+    def test_an_engine_that_ended_is_grey_and_one_that_began_is_live(self):
+        engine = self.up('--', 'python3', APP)
+        page = self.go('#/', 'app')
+        engine.kill()
+        page.until('document.body.classList.contains("stale")', 30)
+        self.assertIn('reconnecting', page.text('#live'))
+        self.up('--', 'python3', APP, http=f'127.0.0.1:{self.port}')
+        page.until('document.getElementById("live").dataset.state === "live"', 30)
+        self.assertEqual(self.rows(), ['app'])

@@ -1,6 +1,7 @@
 """The stream: how old figures look, an engine that goes and comes back, pages that are not looked at."""
 
 from case import PageCase
+from fake_engine import SOURCES
 
 HIDE = '''Object.defineProperty(document, "hidden", {configurable: true, get: () => arguments_hidden}); document.dispatchEvent(new Event("visibilitychange"));'''
 
@@ -72,7 +73,7 @@ class Stream(PageCase):
         page.until('document.querySelectorAll(".replicas li").length === 3')
 
     def test_events_are_read_however_they_are_cut(self):
-        page = self.show(self.engine())
+        page = self.show(self.engine(files=SOURCES))
         read = page.run('''const {EventText} = await import("./live.js");
             const text = 'id: 1\\nevent: a\\ndata: {"x":"y"}\\n\\n: beat\\n\\nevent: b\\r\\ndata:{}\\r\\n\\r\\ndata: 1\\n\\n';
             const ways = [];

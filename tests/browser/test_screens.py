@@ -2,6 +2,7 @@
 
 import world
 from case import PageCase
+from fake_engine import SOURCES
 
 
 class Unasked(world.Service):
@@ -118,6 +119,53 @@ class Service(PageCase):
         page.wait_text('the disk is nearly full', '.events')
         self.assertEqual(page.text('.events').count('the disk is nearly full'), 1)
         self.assertNotIn('of another service', page.text('.events'))
+
+
+    def test_the_values_of_a_chosen_decision_are_those_that_it_saw(self):
+        engine = self.engine()
+        page = self.service(engine, query=f'?at={world.rfc3339(engine.world.began - 36)}')
+        page.wait_text('Why 5 at')
+        page.until('[...document.querySelectorAll(".legend")].some((each) => each.innerText.replaceAll("\\n", "") === "wanted5")')
+
+    def test_before_the_first_decision_no_rule_has_decided(self):
+        engine = self.engine()
+        engine.world.services['shop'].explained = {'valid': False, 'desired': -1, 'time': '1970-01-01T00:00:00Z', 'why': 'no data yet; 2 kept'}
+        engine.world.services['shop'].history = lambda since: []
+        page = self.service(engine)
+        page.wait_text('No decision yet: no data yet; 2 kept')
+        self.assertNotIn('at once over the last', page.text('.sentence'))
+
+    def test_the_cause_of_a_failure_is_not_repeated_as_a_formula(self):
+        page = self.service(self.engine(), 'mailer')
+        page.wait_text('Why 1 now')
+        self.assertEqual(page.run('return document.querySelectorAll(".formula").length'), 0)
+        self.service(self.engine()).wait_text('ceil(', '.formula')
+
+    def test_a_service_short_of_memory_is_called_so_as_in_the_list(self):
+        self.service(self.engine(), 'images').wait_text('memory', '.headline .pill')
+
+    def test_the_first_decision_of_a_range_has_its_number_alone(self):
+        page = self.service(self.engine())
+        page.wait_text('2 replicas', '.events')
+        self.assertNotIn('\n\u2192', page.text('.events'))
+
+    def test_a_service_that_only_lacks_room_has_the_reason_and_no_last_lines(self):
+        engine = self.engine()
+        images = engine.world.services['images']
+        images.status = lambda at: {**world.Service.status(images, at), 'not_ready': [{'revision': 'images-00003', 'state': 'short', 'cause': 'no_room', 'why': 'fast is full: 3 of 3 replicas'}]}
+        page = self.service(engine, 'images')
+        page.wait_text('fast is full: 3 of 3 replicas', '.failure')
+        self.assertEqual(page.run('return document.querySelector(".failure h2").innerText'), 'What is amiss')
+        self.assertFalse(any('/logs' in path for _, path in engine.seen))
+
+
+class Unpacked(PageCase):
+    def test_each_module_imports_what_it_uses(self):
+        for address, ready in (('#/', 'staging-shop'), ('#/s/default/shop', 'Why 7 now'), ('#/s/default/mailer', 'No replica starts'), ('#/memory', 'Kept in reserve')):
+            engine = self.engine(files=SOURCES)
+            world.group(engine)
+            self.show(engine, address, ready=ready, token=True)
+            self.browser.wait_text('Drain' if 'default' not in address else 'Move')
 
 
 class Missing(PageCase):

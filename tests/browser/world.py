@@ -42,6 +42,9 @@ class Service:
         self.space = 'default'
         self.forced = None     # a number of replicas that a change set
         self.bounds = [0, 40]
+        self.shares = {}       # place -> replicas
+        self.percents = {'@latest': 100}
+        self.explained = {}    # more members of its decision
 
     def shop_step(self, at):
         return [step for step in SHOP_STEPS if step[0] <= at - self.began][-1]
@@ -143,7 +146,7 @@ class Service:
         if step[2] == 'panic':
             inputs |= {'mode_for_s': step[0] - PANIC_AT, 'may_fall_at': rfc3339(decided + 60)}
         answer['inputs'] = inputs
-        return answer
+        return answer | self.explained
 
     def history(self, since):
         if self.kind != 'shop':
@@ -155,6 +158,11 @@ class Service:
             return []
         return [{'time': rfc3339(self.began + at), 'namespace': self.space, 'service': self.name, 'replica': f'{self.name}-00003-1', 'total_ms': total,
                  'phases_ms': dict(zip(PHASES, phases))} for at, total, phases in STARTS]
+
+    def revisions(self):
+        return [{'revision': f'{self.name}-0000{number}', 'latest': latest, 'state': state,
+                 'percent': self.percents.get(f'{self.name}-0000{number}', 0) + (self.percents.get('@latest', 0) if latest else 0)}
+                for number, latest, state in ((3, True, 'awake'), (2, False, 'kept'))]
 
     def rows_of_replicas(self, at):
         """[id, state, in flight, memory, throttled]"""
@@ -172,6 +180,11 @@ class Service:
         answer |= {'url': f'http://{self.name}.localhost:8080', 'revision': f'{self.name}-00003', 'starting': self.replicas(at)[1], 'draining': 0, 'min': self.bounds[0],
                    'max': self.bounds[1], 'desired': answer['want'], 'granted': self.decision(at)['granted'], 'mode_for_s': None,
                    'replicas': [dict(zip(('id', 'state', 'in_flight', 'memory_bytes', 'throttled'), row)) for row in self.rows_of_replicas(at)]}
+        if self.shares:
+            answer['places'] = [{'name': name, 'replicas': replicas, 'ready': replicas} for name, replicas in self.shares.items()]
+            where = [name for name, replicas in self.shares.items() for _ in range(replicas)]
+            for replica, place in zip(answer['replicas'], where):
+                replica['place'] = place
         if self.kind == 'failing':
             answer['not_ready'] = [{'revision': answer['revision'], 'state': 'failing', 'cause': 'exited', 'why': self.why}]
         return answer
@@ -189,6 +202,8 @@ class World:
         for service in services:
             service.began = now
         self.memory_known = form == 'machine'
+        self.groups = []       # (name, cores, replicas at most, bytes at most)
+        self.moves, self.drained = [], set()
 
     def overview(self, at):
         rows = [service.brief(at, points=False) for service in self.services.values()]
@@ -203,6 +218,22 @@ class World:
                 'memory': memory and {key: memory[key] for key in ('capacity_bytes', 'used_bytes', 'admit_bytes')},
                 'rps_points': [round(wave('all', at - 5 * i, 0.9 * rate, 1.05 * rate + 0.1, 70), 1) for i in range(59, -1, -1)],
                 'queued_points': [19 if i in (30, 10) else 0 for i in range(60)] if rate else [0] * 60}
+
+    def places(self):
+        """As the API has them; of a machine without groups one, which has no `cores`."""
+        if not self.groups:
+            return [{'name': 'machine', 'preference': 0, 'state': 'ready', 'labels': {}, 'used': {}, 'capacity': {}, 'services': []}]
+        answer = []
+        for preference, (name, cores, replicas, memory) in enumerate(self.groups):
+            there = [{'namespace': each.space, 'name': each.name, 'revision': f'{each.name}-00003', 'replicas': each.shares[name]} for each in self.services.values() if each.shares.get(name)]
+            used = sum(each['replicas'] for each in there)
+            place = {'name': name, 'preference': preference, 'state': 'draining' if name in self.drained else 'ready', 'labels': {}, 'cores': cores, 'cpu_use_millicores': 137 * used,
+                     'used': {'replicas': used, 'cpu_millicores': 100 * used, 'memory_bytes': 64 * MIB * used},
+                     'capacity': {'replicas': replicas, 'cpu_millicores': None, 'memory_bytes': memory}, 'services': there}
+            if name in self.drained:
+                place['drain'] = {'over': True, 'services': 1, 'replicas': 1, 'cut': 0, 'remaining': ['api: pin: it may not be moved']}
+            answer.append(place)
+        return answer
 
     def memory(self):
         throttled = []
@@ -220,6 +251,23 @@ def shop():
               ('legacy-reports', 'asleep', 0), ('staging-shop', 'asleep', 0)]
     why = {'mailer': 'it ended with exit code 1: ValueError: no database', 'images': 'no memory: 212 MiB free, needs 256 MiB'}
     return [Service(name, kind, rate, why.get(name, '')) for name, kind, rate in listed]
+
+
+def group(engine):
+    """Divides the machine of an engine that has shop() in three places; one move runs, one is done."""
+    world = engine.world
+    world.groups = [('fast', 4, 12, 2 * GIB), ('slow', None, 40, None), ('spare', 1, None, 512 * MIB)]
+    for name, shares in (('shop', {'fast': 5, 'slow': 2}), ('api', {'fast': 3}), ('auth', {'fast': 1}), ('search', {'fast': 3, 'slow': 1}), ('images', {'slow': 3}), ('cart', {'slow': 1})):
+        world.services[name].shares = shares
+    world.services['shop'].explained = {'why_elsewhere': {'place': 'slow', 'liked': 'fast', 'why': 'fast has 12 of its 12 replicas; its own of slow may move from 60 s on'},
+                                        'moving': {'from': 'slow', 'to': 'fast', 'state': 'shifting'}}
+    world.services['images'].explained = {'waits': 'room is being made in fast: cart -> slow (warming)', 'asked_again': {'at': rfc3339(world.began + 40), 'replica_of': ['fast']}}
+    world.moves = [move(2, 'shop', 'slow', 'fast', world.began - 8, state='shifting', cause='home'), move(1, 'cart', 'fast', 'slow', world.began - 130, over=True, done=True, state='done')]
+
+
+def move(number, service, source, to, at, **change):
+    return {'id': number, 'service': service, 'namespace': 'default', 'from': source, 'to': to, 'cause': 'full', 'state': 'planned', 'over': False, 'done': False, 'replicas': 2, 'started': 2,
+            'start_s': 1.6, 'drained': 1, 'drain_s': 0.4, 'cut': 0, 'began': rfc3339(at), 'why': '', 'line': ''} | change
 
 
 def thousand():

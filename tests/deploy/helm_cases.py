@@ -107,6 +107,9 @@ RENDERED = {
         'knative.enabled=true,knative.shadow=true', (), '- name: SLUICE_TLS_SECRET\n              value: sluice-tls\n'),
     'another port of the API server': (
         'networkPolicy.egress.apiServerPorts={7443}', (), '- {port: 7443, protocol: TCP}\n'),
+    'a way for replicas to ask each other': ('', (), '      ports: [{port: 8081}, {port: 8082}]\n'),
+    'fellow replicas among those who may read': (
+        'networkPolicy.apiFrom[0].podSelector.matchLabels.a=b', (), '            a: b\n        # Fellow replicas, each'),
     'more ways out': ('networkPolicy.egress.also[0].ports[0].port=4317', (), '    - ports:\n      - port: 4317\n'),
     'policies for sidecars': (
         'networkPolicy.sidecars.namespaces={shop}', (), 'name: sluice-sidecars\n  namespace: shop\n'),

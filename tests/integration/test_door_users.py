@@ -8,6 +8,7 @@ import sys
 import traceback
 import unittest
 
+from test_dashboard_verb import ClusterCase
 from test_doors import API, CHANGES, ONE, PASSWORD, READS, DoorCase, port_of, problem, token_file, token_in
 from wire import Answer, fetch
 
@@ -129,6 +130,15 @@ class OtherUsers(DoorCase):
         self.assertEqual(as_other_user(read), 'refused')
 
 
+class ClustersOfOthers(ClusterCase):
+    def test_a_page_with_the_rights_of_one_user_is_for_no_other(self):
+        served = self.cluster()
+        for path in ('/', '/api/v1/overview'):
+            self.assertEqual(problem(fetch_as_other(served.address, path, host=served.address)),
+                             (403, 'own-user-only'), path)
+            self.assertEqual(served.get(path).status, 200, path)
+
+
 class OtherMachines(DoorCase):
     def test_they_reach_services_only(self):
         engine = self.up_app('--allow-edit', http='0.0.0.0:0')
@@ -157,6 +167,8 @@ class OtherMachines(DoorCase):
             return fetch(address, path, host=host, headers=list(headers), **options).status
 
         self.assertEqual(status(f'{API}/services'), 403)
+        self.assertEqual(status('/_sluice/'), 200)
+        self.assertEqual(status('/_sluice/', host='localhost.example'), 403)
         self.assertEqual(status(f'{API}/services', headers=token), 200)
         self.assertEqual(status(f'{API}/services', host=address, headers=token), 403)
         self.assertEqual(status(f'{ONE}/logs', headers=token), 403)

@@ -28,8 +28,9 @@ FIELDS = {
 }
 READS = (f'{API}/services', ONE, f'{ONE}/explain', f'{ONE}/history', f'{ONE}/logs', f'{ONE}/spec',
          f'{API}/version', '/_sluice/metrics', '/_sluice/livez')
+SPLIT = b'{"percents":[{"revision":"@latest","percent":100}]}'
 CHANGES = (('POST', f'{ONE}/wake', b''), ('POST', f'{ONE}/sleep', b''),
-           ('POST', f'{ONE}/scale', b'{"max":3}'), ('PUT', f'{API}/services', b'kind: Service'),
+           ('POST', f'{ONE}/scale', b'{"max":3}'), ('POST', f'{ONE}/traffic', SPLIT), ('PUT', f'{API}/services', b'kind: Service'),
            ('DELETE', ONE, b''), ('POST', f'{API}/shutdown', b''), ('POST', f'{API}/nothing', b''))
 SERVICE = '''apiVersion: serving.knative.dev/v1
 kind: Service
@@ -360,7 +361,7 @@ class Edits(DoorCase):
             self.assertNotIn(token[0][1].encode(), answer.body)
             self.assertNotIn(b'sluice-edit', answer.body.lower())
 
-    def test_the_token_wakes_sleeps_and_scales_and_nothing_else(self):
+    def test_the_token_wakes_sleeps_scales_and_divides_traffic_and_nothing_else(self):
         engine = self.up_app('--allow-edit')
         token = ('Sluice-Edit', token_in(engine))
         for method, path, body in CHANGES:
@@ -368,6 +369,9 @@ class Edits(DoorCase):
                 answer = self.edit(engine, method, path, body, token)
                 self.assertEqual(problem(answer), (403, 'socket-only'), path)
         self.assert_untouched(engine)
+        for path, body in ((f'{ONE}/traffic?write=1', SPLIT), (f'{ONE}/traffic', b'{"tags":[{"revision":"app-00001","tag":"old"}]}')):
+            self.assertEqual(problem(self.edit(engine, 'POST', path, body, token)), (403, 'socket-only'), path)
+        self.assertEqual(self.edit(engine, 'POST', f'{ONE}/traffic', SPLIT, token).status, 200)
         self.assertEqual(self.edit(engine, 'POST', f'{ONE}/scale', b'{"max":3}', token).status, 202)
         self.assertEqual(self.edit_by_page(engine, 'POST', f'{ONE}/wake', b'', token).status, 202)
         engine.wait_event('replica', state='ready')
@@ -443,13 +447,38 @@ class Opened(DoorCase):
         wake = self.ask(engine, f'{ONE}/wake', 'box.example', method='POST', headers=[token])
         self.assertEqual(problem(wake), (403, 'read-only'))
 
+    def test_a_browser_gets_the_page_without_the_token_and_nothing_else(self):
+        engine = self.up_app('--allow-edit', *self.config('dashboard: {hosts: [box.example, 192.0.2.7]}\n'))
+        for host in ('localhost', 'box.example:80', 'sluice.localhost', '192.0.2.7'):
+            for path in ('/_sluice/', '/_sluice/app.js', '/_sluice/style.css'):
+                answer = self.ask(engine, path, host)
+                self.assertEqual(answer.status, 200, f'{host} {path}')
+                self.assert_fields(answer, path)
+                self.assertEqual(self.ask(engine, path, host, method='POST').status, 403)
+            for path in ('/_sluice/app.jsx', '/_sluice/api/v1/overview', '/_sluice/x/app.js', '/_sluice/../_sluice/metrics'):
+                self.assertEqual(problem(self.ask(engine, path, host)), (403, 'token-required'), f'{host} {path}')
+        for host in ('box.example', 'sluice.localhost'):
+            way = self.ask(engine, '/', host)
+            self.assertEqual((way.status, way.headers['location']), (308, '/_sluice/'), host)
+        # The only service has each address of the machine, and the engine a name alone.
+        self.assertTrue(self.ask(engine, '/?id=only', '192.0.2.7').body.startswith(b'only '))
+
+    def test_a_page_at_an_admitted_name_changes_something_with_the_token(self):
+        engine = self.up_app('--allow-edit', *self.config('dashboard: {hosts: [box.example, 192.0.2.7]}\n'))
+        token = ('Sluice-Edit', token_in(engine))
+        for host, result in (('192.0.2.7', 403), ('box.example', 202)):
+            page = (('Origin', f'http://{host}:{port_of(engine)}'), ('Sec-Fetch-Site', 'same-origin'))
+            self.assertEqual(self.edit(engine, 'POST', f'{ONE}/wake', b'', *page, host=host).status, 403)
+            self.assertEqual(self.edit(engine, 'POST', f'{ONE}/wake', b'', token, *page, host=host).status, result)
+
     def test_a_service_keeps_an_admitted_host(self):
         text = SERVICE.format(name='shop', app=APP).replace(
             '{name: shop}', '{name: shop, annotations: {sluice.dev/hosts: box.example}}')
         engine = self.up('-f', self.write('shop.yaml', text),
                          *self.config('dashboard: {hosts: [box.example]}\n'))
-        answer = engine.get('/_sluice/metrics?id=mine', host='box.example')
-        self.assertTrue(answer.body.startswith(b'mine '), answer.body)
+        for path in ('/_sluice/metrics?id=mine', '/_sluice/?id=mine', '/?id=mine'):
+            answer = engine.get(path, host='box.example')
+            self.assertTrue(answer.body.startswith(b'mine '), answer.body)
 
     def test_a_wrong_setting_is_78(self):
         path = self.write('config.yaml', 'dashboard: {peers: all}\n')

@@ -68,6 +68,14 @@ class ManyServices(EngineCase):
                               for i, line in enumerate(line for line in lines if not line.startswith(' '))],
                              [True] * 120, lines[:4])
 
+    def test_of_many_services_some_are_named_where_one_is_missing(self):
+        self.up('--name', 'one', '-f', self.write('all.yaml', documents(120, 0, '"true"')))
+        done = self.home.run('logs', 'other')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn('services of engine one: s000, s001', done.stderr)
+        self.assertIn('s019 and 100 more', done.stderr)
+        self.assertNotIn('s020', done.stderr)
+
     def test_a_document_that_is_refused_is_named_with_its_line_and_nothing_beside_it_changes(self):
         self.up('--name', 'one', '--', 'sleep', '600')
         text = documents(3, 0, '"true"') + '---\n' + DOCUMENT.format(

@@ -7,7 +7,7 @@ import sys
 import threading
 
 from clients import Clients
-from engine import SLUICE, EngineCase
+from engine import SLUICE, EngineCase, wait_until
 from wire import fetch
 
 API = '/_sluice/api/v1/services/default/app/recording'
@@ -17,9 +17,9 @@ class Recordings(EngineCase):
     def setUp(self):
         super().setUp()
         self.engine = self.up_app('--target', '2', '--max', '4')
-        clients = Clients(self.engine, 6, 50)
+        self.clients = Clients(self.engine, 6, 50)
         self.engine.wait_status(lambda status: status['ready'] >= 2)
-        clients.stop()
+        self.clients.stop()
 
     def record(self, name='app.jsonl', *flags):
         path = self.home.path / name
@@ -60,6 +60,17 @@ class Recordings(EngineCase):
         self.assertGreater(arrivals, 6)
         for word in ('127.0.0.1', 'user-agent', 'python', '/?id', self.home.environment['HOME']):
             self.assertNotIn(word, path.read_text().lower())
+
+    def test_each_request_is_counted_while_the_number_of_replicas_changes(self):
+        def notes(kind):
+            return [line for line in self.lines(self.record())[1:] if line['type'] == kind]
+
+        wait_until(lambda: sum(note['arrivals'] for note in notes('traffic')) == len(self.clients.sent), 10, 'all requests counted')
+        replicas = notes('replica')
+        self.assertGreaterEqual([note['event'] for note in replicas].count('started'), 2)
+        self.assertGreater(min(note['took_ns'] for note in replicas if note['event'] == 'ready'), 0)
+        self.assertGreaterEqual(max(note['replicas'] for note in replicas), 2)
+        self.assertGreater(sum(count for note in notes('traffic') for _, count in note['wait_ms']), 0)
 
     def test_the_api_gives_the_same_text(self):
         answer = fetch(self.engine.http, API + '?since=15m', host='localhost')

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import pathlib
+import statistics
 
 from engine import EngineCase
 
@@ -12,6 +13,15 @@ RECORDINGS = pathlib.Path(__file__).parents[1] / 'recordings'
 
 LOAD = ('--shape', 'step 5:1m, 40:2m, pause 4m', '--concurrency', '4', '--service-time', 'lognormal:100ms,0.5')
 STEP = (*LOAD, '--start', '800ms')
+
+
+RUNS = ('step', 'spike', 'saturation', 'zero_and_back', 'live_spec', 'bounds', 'no_memory', 'killed_replica', 'clock_step', 'rps')
+# After its stop hundreds of requests come in the same milliseconds as the first look of the autoscaler.
+MAY_DIFFER = {'clock_step'}
+
+
+def middle(figures, name):
+    return statistics.median(each[name] for each in figures)
 
 
 class Simulations(EngineCase):
@@ -83,6 +93,65 @@ class Simulations(EngineCase):
         self.assertLessEqual(abs(self.figures(*played)['most_replicas'] - most), 1)
         self.assertEqual(self.figures(*played, '--set', 'max-scale=1')['most_replicas'], 1)
 
+    def test_recorded_runs_come_to_what_they_came_to(self):
+        other = {}
+        for name in RUNS:
+            recording = RECORDINGS / f'{name}.jsonl.gz'
+            trace = self.write(f'{name}.jsonl', gzip.decompress(recording.read_bytes()).decode())
+            runs = [json.loads(self.simulate('--traffic', str(trace), '--like', str(recording), '--seed', seed, '-o', 'json').stdout)
+                    for seed in '12345']
+            recorded, figures = runs[0]['recorded'], [run['figures'] for run in runs]
+            waits = [each['wait_ms']['p99'] for each in figures]
+            here = {key: middle(figures, key) for key in ('replica_seconds', 'most_replicas', 'cold_starts', 'panics')}
+            wait, wait_recorded = statistics.median(waits), recorded['wait_ms']['p99']
+            if not (abs(here['replica_seconds'] - recorded['replica_seconds']) <= 0.1 * recorded['replica_seconds']
+                    and abs(here['most_replicas'] - recorded['most_replicas']) <= 1
+                    and (here['cold_starts'], here['panics']) == (recorded['cold_starts'], recorded['panics'])
+                    and abs(wait - wait_recorded) <= max(50, 0.3 * wait_recorded)):
+                other[name] = (recorded, here, wait)
+        self.assertLessEqual(other.keys(), MAY_DIFFER, other)
+
+    def test_a_recorded_run_is_simulated_with_other_settings(self):
+        recording = RECORDINGS / 'live_spec.jsonl.gz'
+        trace = self.write('live.jsonl', gzip.decompress(recording.read_bytes()).decode())
+        played = ('--traffic', str(trace), '--like', str(recording))
+        done = self.simulate(*played, '--set', 'max-scale=2')
+        self.assertRegex(done.stdout, r'\nrecorded +\d+\.\d replica-seconds, \d+ replicas at most, cold starts 1, panics ')
+        self.assertEqual(self.figures(*played, '--set', 'max-scale=2')['most_replicas'], 2)
+        self.assertNotIn('recorded', json.loads(self.simulate('--shape', '5:10s', '--like', str(recording), '-o', 'json').stdout))
+
+    def test_each_function_of_a_day_is_a_service(self):
+        minutes = ','.join(str(minute) for minute in range(1, 1441))
+        trace = self.write('invocations_per_function.csv', f'HashOwner,HashApp,HashFunction,Trigger,{minutes}\n' + ''.join(
+            f'o,a,{name},http,' + ','.join('1' if minute % every == 0 else '0' for minute in range(1440)) + '\n'
+            for name, every in (('rare', 720), ('often', 1))))
+        traffic = ('--traffic', str(trace), '--service-time', '100ms')
+        done = self.simulate(*traffic)
+        self.assertRegex(done.stdout, r'^replica-seconds .*\n +\d{5}\.\d .* often\n +\d+\.\d .* rare\n\nrequests +1442 answered')
+        day = json.loads(self.simulate(*traffic, '-o', 'json').stdout)
+        rare, often = day['functions']
+        self.assertEqual((rare['function'], rare['requests'], rare['cold_starts']), ('rare', 2, 2))
+        self.assertEqual(day['figures']['requests'], 1442)
+        self.assertAlmostEqual(day['figures']['replica_seconds'], rare['replica_seconds'] + often['replica_seconds'], places=3)
+        self.assertEqual(len(self.simulate(*traffic, '-o', 'csv').stdout.splitlines()), 3)
+        self.assertEqual(self.figures(*traffic, '--service', 'rare')['requests'], 2)
+        # What stays awake does so for the whole day.
+        awake = self.figures(*traffic, '--set', 'min-scale=1')
+        self.assertAlmostEqual(awake['replica_seconds'], 2 * 86400, delta=200)
+
+    def test_the_page_is_one_file_with_the_run_in_it(self):
+        recording = str(RECORDINGS / 'step.jsonl.gz')
+        for flags, text in ((STEP, 'cold starts'), ((*STEP, '--sweep', 'target=1,4'), 'replica-seconds'),
+                            ((recording, '--set', 'target=50'), 'saturated')):
+            page = self.home.path / 'run.html'
+            self.simulate(*flags, '--html', str(page))
+            content = page.read_text()
+            self.assertIn(text, content)
+            self.assertNotIn(' src=', content)
+            self.assertLess(len(content), 300_000)
+        nowhere = self.simulate(*STEP, '--html', '/nowhere/run.html', code=1)
+        self.assertIn('/nowhere', nowhere.stderr)
+
     def test_a_trace_is_played_with_the_times_it_has(self):
         trace = self.write('trace.csv', 'at_s,service,duration_ms\n' + ''.join(
             f'{second}.000,{"ab"[second % 2]},500\n' for second in range(1, 41)))
@@ -103,6 +172,8 @@ class Simulations(EngineCase):
                 (('--shape', '5:1m', '--sweep', 'target=1', '--goal', 'p99 < 1s'), 2, "unknown figure 'p99'"),
                 (('--shape', '5:1m', '--start', 'soon'), 2, '--start: soon is no rule for times'),
                 (('--shape', '5:1m', '--set', 'windw=30s'), 2, 'window'),
+                (('--shape', '5:1m', '--set', 'target=nan'), 2, '--set: target=nan is no finite number'),
+                (('--shape', '5:1m', '--sweep', 'target=5,inf'), 2, '--set: target=inf is no finite number'),
                 (('--shape', '5:1m', '--set', 'window=1s'), 2, '--set: '),
                 (('--traffic', 'none.csv'), 78, 'none.csv')):
             self.assertIn(text, self.simulate(*flags, code=code).stderr)

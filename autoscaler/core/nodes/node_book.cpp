@@ -28,6 +28,8 @@ std::variant<NodeBook::Heard, NodeBook::Refused> NodeBook::hear(proto::NodeRepor
   heard.ack.sequence = report.sequence;
   Node& node = nodes_[name];
   take_out_pods(name);
+  heard.other_pressure =
+      known ? report.pressure != node.report.pressure : report.pressure > proto::NodePressure::ok;
   node.throttled = report.throttled.size();
   if (report.throttled.size() > kShownMax) {
     report.throttled.resize(kShownMax);

@@ -50,7 +50,8 @@ class NodeBook final : public ThrottledPods {
 
   struct Heard {
     proto::NodeReportAck ack;
-    bool changed = false;  ///< throttled() or a gate may answer otherwise now
+    bool changed = false;         ///< throttled() or a gate may answer otherwise now
+    bool other_pressure = false;  ///< than in the last report; in the first one, that it is high
   };
 
   [[nodiscard]] std::variant<Heard, Refused> hear(proto::NodeReport report, TimePoint now);

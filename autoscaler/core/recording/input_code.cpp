@@ -10,7 +10,7 @@
 namespace sluice::autoscaler {
 namespace {
 
-enum class Tag : unsigned char { pushed, scraped, evaluated, traffic, rare };
+enum class Tag : unsigned char { pushed, scraped, evaluated, traffic, replica, rare };
 
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 constexpr std::size_t kFiguresMax = 64;  // bits of a mask
@@ -190,6 +190,33 @@ void each_of_traffic(Input& input, Visit& visit) {
   visit("arrivals", input.arrivals);
   visit("held", input.held);
   visit("in_flight", input.in_flight);
+  visit("service_total", input.service_total);
+  for (auto& count : input.tenths) visit("tenths", count);
+}
+
+template <class Input, class Visit>
+void each_of_replica(Input& input, Visit& visit) {
+  visit("at", input.at);
+  visit("event", input.event);
+  visit("replicas", input.replicas);
+  visit("took", input.took);
+}
+
+using Counted = std::vector<std::pair<Duration, std::uint32_t>>;
+
+void put_counted(std::string& bytes, const Counted& counted) {
+  put_number(bytes, counted.size());
+  for (const auto& [longest, count] : counted) {
+    put_number(bytes, static_cast<std::uint64_t>(longest.count()));
+    put_number(bytes, count);
+  }
+}
+
+void take_counted(std::string_view bytes, std::size_t& at, Counted& counted) {
+  for (std::uint64_t left = take_number(bytes, at); left > 0; --left) {
+    const Duration longest{static_cast<std::int64_t>(take_number(bytes, at))};
+    counted.emplace_back(longest, static_cast<std::uint32_t>(take_number(bytes, at)));
+  }
 }
 
 std::size_t heap_of(const ScalerStart& start) {
@@ -221,11 +248,13 @@ void InputCode::append(const RecordedInput& input) {
     Writer writer{bytes_, last_.traffic};
     each_of_traffic(*traffic, writer);
     writer.finish();
-    put_number(bytes_, traffic->service.size());
-    for (const auto& [took, count] : traffic->service) {
-      put_number(bytes_, static_cast<std::uint64_t>(took.count()));
-      put_number(bytes_, count);
-    }
+    put_counted(bytes_, traffic->service);
+    put_counted(bytes_, traffic->waited);
+  } else if (const auto* const replica = std::get_if<ReplicaNote>(&input)) {
+    begin(Tag::replica);
+    Writer writer{bytes_, last_.replica};
+    each_of_replica(*replica, writer);
+    writer.finish();
   } else {
     begin(Tag::rare);
     rare_.push_back(input);
@@ -265,11 +294,15 @@ std::optional<RecordedInput> InputCode::Reader::next() {
       TrafficNote traffic;
       WordReader reader{bytes, at_, last_.traffic};
       each_of_traffic(traffic, reader);
-      for (std::uint64_t left = take_number(bytes, at_); left > 0; --left) {
-        const Duration took{static_cast<std::int64_t>(take_number(bytes, at_))};
-        traffic.service.emplace_back(took, static_cast<std::uint32_t>(take_number(bytes, at_)));
-      }
+      take_counted(bytes, at_, traffic.service);
+      take_counted(bytes, at_, traffic.waited);
       return traffic;
+    }
+    case Tag::replica: {
+      ReplicaNote replica;
+      WordReader reader{bytes, at_, last_.replica};
+      each_of_replica(replica, reader);
+      return replica;
     }
     case Tag::rare:
       return code_.rare_[rare_at_++];

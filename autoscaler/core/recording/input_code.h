@@ -22,6 +22,7 @@ struct InputFigures {
   std::vector<std::uint64_t> scraped = {};
   std::vector<std::uint64_t> evaluated = {};
   std::vector<std::uint64_t> traffic = {};
+  std::vector<std::uint64_t> replica = {};
 };
 
 /// Inputs in the order in which they came.

@@ -18,6 +18,20 @@ struct TimeOf {
 
 }  // namespace
 
+std::string_view name(ReplicaEvent event) {
+  switch (event) {
+    case ReplicaEvent::started:
+      return "started";
+    case ReplicaEvent::ready:
+      return "ready";
+    case ReplicaEvent::lost:
+      return "lost";
+    case ReplicaEvent::gone:
+      return "gone";
+  }
+  return "";
+}
+
 std::optional<TimePoint> time_of(const RecordedInput& input) {
   return std::visit(TimeOf{}, input);
 }

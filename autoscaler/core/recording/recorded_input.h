@@ -7,10 +7,12 @@
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -101,6 +103,28 @@ struct TrafficNote {
   std::int64_t in_flight = 0;  ///< likewise, on replicas
   /// Of the requests that ended in it: how long a replica took at most, and how many did; rising.
   std::vector<std::pair<Duration, std::uint32_t>> service = {};
+  Duration service_total{0};  ///< what replicas took for all of them
+  /// Likewise of those that a replica took not at once: how long they had waited at most.
+  std::vector<std::pair<Duration, std::uint32_t>> waited = {};
+  /// Of the arrivals that have ended in it, too: in which tenth of the second they came.
+  std::array<std::uint32_t, 10> tenths = {};
+};
+
+enum class ReplicaEvent : std::uint8_t {
+  started,
+  ready,
+  lost,  ///< it was ready, and ended or became unready without an order
+  gone,  ///< it ended otherwise
+};
+
+[[nodiscard]] std::string_view name(ReplicaEvent event);
+
+/// A change of one of its replicas.
+struct ReplicaNote {
+  TimePoint at{};
+  ReplicaEvent event = ReplicaEvent::started;
+  std::int32_t replicas = 0;  ///< there then: those that start, are ready or leave
+  Duration took{0};           ///< until it was ready; of other events 0
 };
 
 struct ColdStartNote {
@@ -108,9 +132,9 @@ struct ColdStartNote {
   proto::ColdStart took = {};  ///< without names
 };
 
-using RecordedInput =
-    std::variant<StatInput, EvalInput, SpecInput, BoundsInput, WakeInput, SleepInput,
-                 ClockStepInput, TakeOverInput, GrantedNote, TrafficNote, ColdStartNote>;
+using RecordedInput = std::variant<StatInput, EvalInput, SpecInput, BoundsInput, WakeInput,
+                                   SleepInput, ClockStepInput, TakeOverInput, GrantedNote,
+                                   TrafficNote, ColdStartNote, ReplicaNote>;
 
 /// When `input` happened; absent for what has no time of its own.
 [[nodiscard]] std::optional<TimePoint> time_of(const RecordedInput& input);

@@ -179,6 +179,10 @@ void Recording::note(const ColdStartNote& cold_start) {
   append(cold_start, cold_start.at);
 }
 
+void Recording::note(const ReplicaNote& replica) {
+  append(replica, replica.at);
+}
+
 std::vector<RecordedStretch> Recording::stretches() const {
   std::vector<RecordedStretch> all;
   for (const Recordings::Entry& entry : all_.entries_) {

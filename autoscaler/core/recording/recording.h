@@ -104,6 +104,7 @@ class Recording {
 
   void note(const TrafficNote& traffic);
   void note(const ColdStartNote& cold_start);
+  void note(const ReplicaNote& replica);
 
   /// All that is kept, the oldest first; none when nothing is.
   [[nodiscard]] std::vector<RecordedStretch> stretches() const;

@@ -66,6 +66,8 @@ struct Replay::Feed {
   void operator()(const TrafficNote& /*note*/) const {}
 
   void operator()(const ColdStartNote& /*note*/) const {}
+
+  void operator()(const ReplicaNote& /*note*/) const {}
 };
 
 Replay::Replay(const ScalerStart& start, std::string revision, ScalingChange change)

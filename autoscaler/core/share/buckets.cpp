@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace sluice::autoscaler {
@@ -84,6 +85,24 @@ std::vector<std::string> bucket_names(std::int32_t count) {
     names.push_back(std::string{kPrefix} + "-" + two_digits(i) + "-of-" + two_digits(count));
   }
   return names;
+}
+
+Holders holders_of(std::span<const std::string> buckets, const Holder& self,
+                   const std::function<std::optional<Holder>(const std::string& bucket)>& holder) {
+  Holders all;
+  std::map<std::string, Holder> others;
+  for (const std::string& bucket : buckets) {
+    const auto found = holder(bucket);
+    // A holder of our name at another address was an earlier start of this pod.
+    if (!found || (found->pod == self.pod && *found != self)) {
+      all.unheld.push_back(bucket);
+    } else if (*found != self) {
+      others.emplace(found->pod, *found);
+      if (&bucket == &buckets.front()) all.leader = *found;
+    }
+  }
+  for (auto& [name, other] : others) all.others.push_back(std::move(other));
+  return all;
 }
 
 std::string identity(const Holder& holder) {

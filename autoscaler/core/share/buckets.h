@@ -5,6 +5,7 @@
 #include "common/time/time_point.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,20 @@ struct Holder {
 
   friend bool operator==(const Holder&, const Holder&) = default;
 };
+
+/// Who holds buckets, as one of the replicas sees it.
+struct Holders {
+  std::vector<Holder> others{};       ///< other replicas, each name once, in the order of names
+  std::vector<std::string> unheld{};  ///< buckets that no replica is known to hold
+  std::optional<Holder> leader{};     ///< of the first bucket; absent: `self`, or none
+
+  friend bool operator==(const Holders&, const Holders&) = default;
+};
+
+/// From the holder of each bucket, if one is known.
+[[nodiscard]] Holders holders_of(
+    std::span<const std::string> buckets, const Holder& self,
+    const std::function<std::optional<Holder>(const std::string& bucket)>& holder);
 
 /// What a holder writes into its lease: "<pod>_<address>".
 [[nodiscard]] std::string identity(const Holder& holder);

@@ -71,6 +71,12 @@ struct RowQuery {
   [[nodiscard]] bool knows_sort() const;
 
   [[nodiscard]] bool takes(const FleetRow& row) const;
+
+  /// Rows with a smaller one go first, those with equal ones in the order of their ids.
+  [[nodiscard]] double key_of(const FleetRow& row) const;
+
+  /// The order of key_of(), total for different revisions.
+  [[nodiscard]] bool goes_first(const FleetRow& left, const FleetRow& right) const;
 };
 
 /// The rows of all services with what has changed since when. Decides nothing and reads nothing:
@@ -96,15 +102,14 @@ class FleetRows {
   /// The number of the last change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
-  /// The services that are in trouble.
-  [[nodiscard]] const std::set<RevisionId>& troubled() const { return troubled_; }
+  /// The services in panic.
+  [[nodiscard]] const std::set<RevisionId>& panicking() const { return panicking_; }
 
   /// Null: there is none.
   [[nodiscard]] const Kept* find(const RevisionId& id) const;
 
-  /// Rows changed after `version`, the earliest change first; at most `most`.
-  [[nodiscard]] std::vector<const Kept*> changed_since(std::uint64_t version,
-                                                       std::size_t most) const;
+  /// At most `most` rows that follow `id` in the order of ids; the first ones of the empty id.
+  [[nodiscard]] std::vector<const Kept*> after(const RevisionId& id, std::size_t most) const;
 
   struct Gone {
     std::uint64_t version = 0;
@@ -112,26 +117,70 @@ class FleetRows {
     std::string service;
   };
 
-  /// Rows dropped after `version`; absent: not all of them are remembered.
-  [[nodiscard]] std::optional<std::vector<Gone>> gone_since(std::uint64_t version) const;
-
-  struct Page {
-    std::vector<RevisionId> rows;  ///< from place `begin` on
-    std::size_t matching = 0;      ///< in all pages
+  /// What has changed, the earliest change first. Its pointers hold until the next change.
+  struct Changes {
+    std::vector<const Kept*> rows;
+    std::vector<const Gone*> gone;
+    std::uint64_t version = 0;  ///< all changes up to this one
   };
 
-  [[nodiscard]] Page page(const RowQuery& query, std::size_t begin, std::size_t limit) const;
+  /// Changes after `version`, at most `most` of each kind; absent: not all rows that were dropped
+  /// since are remembered.
+  [[nodiscard]] std::optional<Changes> changes_since(std::uint64_t version, std::size_t most) const;
 
  private:
   void count(const FleetRow& row, int sign);
 
   std::map<RevisionId, Kept> rows_;
   std::map<std::uint64_t, const Kept*> by_version_;
-  std::set<RevisionId> troubled_;
+  std::set<RevisionId> panicking_;
   std::deque<Gone> gone_;
   std::uint64_t forgotten_ = 0;  // the last removal that is not in gone_
   std::uint64_t version_ = 0;
   FleetTiles tiles_;
+};
+
+/// Finds one page of the rows, some in each call so that none takes long. A row that changes
+/// meanwhile is judged as it was when it was looked at.
+class RowSearch {
+ public:
+  /// `rows` outlives this. The page: places `begin` to before `end` of all that match.
+  RowSearch(const FleetRows& rows, RowQuery query, std::size_t begin, std::size_t end);
+
+  /// Looks at some more rows; false: the page is whole.
+  [[nodiscard]] bool find();
+
+  [[nodiscard]] const std::vector<RevisionId>& page() const { return page_; }
+
+  /// How many rows match; in the order of names they are not counted beyond the one that follows
+  /// the page.
+  [[nodiscard]] std::size_t matching() const { return matching_; }
+
+ private:
+  // One that may be on the page, with the place in ids_ of what it is.
+  struct Candidate {
+    double key = 0;
+    std::uint32_t order = 0;  // by id
+    std::uint32_t slot = 0;
+
+    [[nodiscard]] bool operator<(const Candidate& other) const {
+      return key != other.key ? key < other.key : order < other.order;
+    }
+  };
+
+  void take(const FleetRow& row);
+  void arrange();
+
+  const FleetRows& rows_;
+  RowQuery query_;
+  std::size_t begin_;
+  std::size_t end_;
+  bool by_name_;
+  RevisionId reached_{};
+  std::size_t matching_ = 0;
+  std::vector<Candidate> best_;  // a heap with the last of them in front
+  std::vector<RevisionId> ids_;
+  std::vector<RevisionId> page_;
 };
 
 }  // namespace sluice::autoscaler

@@ -213,18 +213,23 @@ void SeriesBook::forget(const RevisionId& id) {
   by_id_.erase(found);
 }
 
+SeriesRange SeriesBook::whole_steps(std::int64_t from, std::int64_t to, std::int64_t step_s) {
+  const std::int64_t unit = step_s < kTenSeconds && to - from <= kSeconds ? 1 : kTenSeconds;
+  const std::int64_t step = (step_s + unit - 1) / unit * unit;
+  return {.from = floored(from, step), .to = floored(to, step), .step_s = step};
+}
+
 SeriesSlice SeriesBook::read(const RevisionId& id, std::int64_t from, std::int64_t to,
                              std::int64_t step_s) const {
-  const bool of_seconds = step_s < kTenSeconds && to - from <= kSeconds;
+  const SeriesRange range = whole_steps(from, to, step_s);
+  const bool of_seconds = range.step_s < kTenSeconds;
   const std::int64_t unit = of_seconds ? 1 : kTenSeconds;
-  const std::int64_t step = (step_s + unit - 1) / unit * unit;
-  SeriesSlice slice{.start_s = floored(from, step), .step_s = step};
-  const std::int64_t end = floored(to, step);
+  SeriesSlice slice{.start_s = range.from, .step_s = range.step_s};
   const Entry* const entry = find(id);
-  if (entry == nullptr || end <= slice.start_s) return slice;
+  if (entry == nullptr || range.to <= range.from) return slice;
   const PointRing& ring = of_seconds ? entry->seconds : entry->tens;
-  const auto points = ring.read(slice.start_s / unit, end / unit);
-  const auto group = static_cast<std::size_t>(step / unit);
+  const auto points = ring.read(range.from / unit, range.to / unit);
+  const auto group = static_cast<std::size_t>(range.step_s / unit);
   for (std::size_t i = 0; i < points.size(); i += group) {
     PointMerge merge;
     for (std::size_t k = i; k < std::min(points.size(), i + group); ++k) {

@@ -108,6 +108,13 @@ class PointRing {
   std::deque<Block> blocks_;
 };
 
+/// A time in whole steps.
+struct SeriesRange {
+  std::int64_t from = 0;  ///< Unix seconds
+  std::int64_t to = 0;
+  std::int64_t step_s = 1;
+};
+
 /// What was asked of a series, at equal steps.
 struct SeriesSlice {
   std::int64_t start_s = 0;  ///< Unix seconds of the first row
@@ -132,6 +139,13 @@ class SeriesBook {
   void add(const RevisionId& id, std::int64_t second, const SeriesPoint& point);
 
   void forget(const RevisionId& id);
+
+  [[nodiscard]] bool has(const RevisionId& id) const { return find(id) != nullptr; }
+
+  /// What read() makes rows of when it is asked for these. A part of it, from one of its steps to
+  /// another, is read with the same rows.
+  [[nodiscard]] static SeriesRange whole_steps(std::int64_t from, std::int64_t to,
+                                               std::int64_t step_s);
 
   /// Rows of `step_s` seconds (1 or more) of what lies between the two Unix seconds: of whole
   /// seconds where it is not older than five minutes and the step is below ten, else of tens, to

@@ -101,6 +101,12 @@ std::optional<Holder> BucketShare::elsewhere(const RevisionId& revision) const {
   return holder;
 }
 
+std::optional<Holders> BucketShare::holders() const {
+  if (leases_ == nullptr) return std::nullopt;
+  return holders_of(leases_->buckets(), spec_.self,
+                    [this](const std::string& bucket) { return leases_->holder(bucket); });
+}
+
 HealthCheck BucketShare::check() const {
   if (leases_ == nullptr) return {"leases", true, "config-leader-election is not read yet"};
   const std::string held = std::to_string(owned_.size()) + " of " +

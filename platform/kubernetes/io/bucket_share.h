@@ -69,6 +69,9 @@ class BucketShare {
   /// known.
   [[nodiscard]] std::optional<Holder> elsewhere(const RevisionId& revision) const;
 
+  /// All of them; absent: it is not known yet which buckets there are.
+  [[nodiscard]] std::optional<Holders> holders() const;
+
   [[nodiscard]] HealthCheck check() const;
   void write_metrics(metrics::Families& families) const;
 

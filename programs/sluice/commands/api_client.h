@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/api/api_text.h"
 #include "common/base/result.h"
 #include "common/net/address.h"
 #include "common/time/time_point.h"
@@ -59,7 +60,6 @@ class ApiClient {
   ApiPlace place_;
 };
 
-/// `text` for a path segment or a query value.
-[[nodiscard]] std::string url_encoded(std::string_view text);
+using http::url_encoded;
 
 }  // namespace sluice::commands

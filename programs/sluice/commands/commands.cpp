@@ -28,6 +28,7 @@ constexpr std::pair<std::string_view, Verb> kVerbs[] = {
     {"apply", run_apply},
     {"completion", run_completion},
     {"config", run_config},
+    {"dashboard", run_dashboard},
     {"delete", run_delete},
     {"doctor", run_doctor},
     {"down", run_down},
@@ -195,10 +196,10 @@ int run_up(const Surroundings& with, const Arguments& args, const UpRunner& up) 
 }
 
 // Verbs that find an engine by themselves.
-constexpr std::string_view kEngineVerbs[] = {"apply",  "delete",  "down",      "drain", "explain",
-                                             "get",    "history", "logs",      "move",  "places",
-                                             "policy", "record",  "revisions", "scale", "sleep",
-                                             "top",    "traffic", "undrain",   "wake"};
+constexpr std::string_view kEngineVerbs[] = {
+    "apply",   "dashboard", "delete", "down",    "drain",   "explain", "get",
+    "history", "logs",      "move",   "places",  "policy",  "record",  "revisions",
+    "scale",   "sleep",     "top",    "traffic", "undrain", "wake"};
 
 bool finds_engine(std::string_view verb) {
   return std::find(std::begin(kEngineVerbs), std::end(kEngineVerbs), verb) !=

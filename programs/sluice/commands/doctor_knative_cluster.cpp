@@ -29,7 +29,6 @@ constexpr int kPage = 500;
 constexpr std::size_t kProgramsMost = 50;
 constexpr std::size_t kClassesMost = 20;
 constexpr int kPagesMost = 100;
-constexpr std::size_t kNameMost = 253;
 constexpr const char* kTokenLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=";  // base64, for addresses
 
@@ -130,8 +129,7 @@ KnativeFacts read_facts(Reader& reader, const std::string& space) {
 }  // namespace
 
 int run_doctor_knative(const Surroundings& with, const std::string& space) {
-  if (space.empty() || space.size() > kNameMost ||
-      space.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") != std::string::npos) {
+  if (!is_namespace(space)) {
     return report(with, {kExitUsage, "--namespace is the name of a namespace"});
   }
   auto access = kube::find_access(settings::process_environment());

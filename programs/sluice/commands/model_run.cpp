@@ -4,10 +4,14 @@
 #include "common/scaling/annotations.h"
 #include "common/scaling/cluster_config.h"
 
+#include "load/core/azure_trace.h"
+#include "load/core/recording_trace.h"
 #include "load/core/shape.h"
 #include "platform/process/engine_settings.h"
+#include "programs/sluice/commands/recorded_happenings.h"
 #include "programs/sluice/simulation/loop.h"
 #include "programs/sluice/simulation/traffic.h"
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -46,6 +50,34 @@ Result<simulation::Times, Failure> times_of(const std::string& typed, const char
   return *times;
 }
 
+std::string first_line(const std::string& path) {
+  std::string line;
+  auto lines = RecordingLines::open(path);
+  if (lines) (void)lines->next(line);
+  return line;
+}
+
+bool has_functions(const std::string& traffic) {
+  const loadgen::TraceName name = loadgen::parse_trace_name(traffic);
+  return name.format.value_or(loadgen::TraceFormat::azure2019) == loadgen::TraceFormat::azure2019 &&
+         loadgen::AzureTrace::is_header(first_line(name.file));
+}
+
+// Whether both names are of copies of one recording, compressed or not.
+bool same_recording(const std::string& traffic, const std::string& like) {
+  const std::string first = first_line(loadgen::parse_trace_name(traffic).file);
+  return loadgen::RecordingTrace::is_header(first) && first == first_line(like);
+}
+
+// Of a trace whose times are not to be used.
+simulation::Traffic without_times(simulation::Traffic traffic) {
+  return [traffic = std::move(traffic)](Duration since, std::mt19937_64& random) {
+    auto next = traffic(since, random);
+    if (next) next->service.reset();
+    return next;
+  };
+}
+
 ModelRow row_of(const autoscaler::ScaleState& state, const simulation::Circumstances& around,
                 TimePoint start) {
   return {.at = state.record.time - start,
@@ -69,7 +101,12 @@ Result<Model, Failure> Model::make(const ModelAsked& asked) {
       times_of(asked.service_time, "--service-time", like->service_time, kServiceTime);
   if (!service_time) return service_time.error();
   Model model{asked, std::move(*like), *start, *service_time};
-  if (asked.shape.empty()) return model;
+  if (asked.shape.empty()) {
+    model.of_functions_ = asked.service.empty() && has_functions(asked.traffic);
+    model.again_ = !asked.like.empty() && asked.service.empty() && model.like_.traffic_from &&
+                   same_recording(asked.traffic, asked.like);
+    return model;
+  }
   auto segments = loadgen::parse_shape(asked.shape);
   if (!segments) return Failure{kExitUsage, segments.error().text()};
   model.segments_ = std::move(*segments);
@@ -92,11 +129,22 @@ Result<simulation::World, Failure> Model::world(const ScalingEdits& edits) const
   world.length = kLongestLoad;
   world.quiet = kQuiet;
   world.rest = simulation::at_rest(world.scaling);
+  if (again_) repeat_recorded(world);
   return world;
+}
+
+// From where it began to where it ended, so that its figures can be compared.
+void Model::repeat_recorded(simulation::World& world) const {
+  world.revision = like_.revision;
+  world.begin = *like_.traffic_from;
+  world.until = std::max(like_.until - world.begin, Duration{0});
+  if (like_.first.replicas > 0) world.from = like_.first;
+  if (asked_.start.empty()) world.first_starts = like_.first_starts;
 }
 
 Result<simulation::Outcome, Failure> Model::play(const ScalingEdits& edits,
                                                  const Watcher& watcher) {
+  if (of_functions_) return play_functions(edits, {});
   auto made = world(edits);
   if (!made) return made.error();
   std::optional<simulation::TraceTraffic> trace;
@@ -104,14 +152,17 @@ Result<simulation::Outcome, Failure> Model::play(const ScalingEdits& edits,
     auto opened = simulation::TraceTraffic::open(asked_.traffic, asked_.service, asked_.seed);
     if (!opened) return Failure{kExitConfig, opened.error().text()};
     trace.emplace(std::move(*opened));
-    made->traffic = [&trace, as_recorded = asked_.service_time.empty()](Duration,
-                                                                        std::mt19937_64&) {
-      auto next = trace->next();
-      if (next && !as_recorded) next->service.reset();
-      return next;
-    };
+    made->traffic = [&trace](Duration, std::mt19937_64&) { return trace->next(); };
+    if (!asked_.service_time.empty()) made->traffic = without_times(std::move(made->traffic));
   } else {
     made->traffic = simulation::of_shape(segments_, asked_.seed);
+  }
+  std::optional<RecordedHappenings> happenings;
+  if (again_) {
+    auto opened = RecordedHappenings::open(asked_.like, like_, made->begin, edits);
+    if (!opened) return opened.error();
+    happenings.emplace(std::move(*opened));
+    made->happenings = [&happenings] { return happenings->next(); };
   }
   TimePoint start{};
   if (watcher) {
@@ -124,15 +175,41 @@ Result<simulation::Outcome, Failure> Model::play(const ScalingEdits& edits,
   simulation::Loop loop{std::move(*made)};
   start = loop.start();
   auto outcome = loop.run();
-  notes_.clear();
   if (trace && trace->problem()) return Failure{kExitConfig, trace->problem()->text()};
-  if (trace && !trace->skipped().empty()) notes_.push_back("not used: " + trace->skipped());
-  if (outcome.left > 0) {
+  note_what_is_left(outcome, trace ? trace->skipped() : std::string{});
+  if (!outcome.breach.empty()) return Failure{kExitFailure, "simulation: " + outcome.breach};
+  return outcome;
+}
+
+Result<simulation::Outcome, Failure> Model::play_functions(const ScalingEdits& edits,
+                                                           const FunctionWatcher& watcher) {
+  const auto made = world(edits);
+  if (!made) return made.error();
+  auto functions = simulation::FunctionTraces::open(asked_.traffic);
+  if (!functions) return Failure{kExitConfig, functions.error().text()};
+  simulation::Outcome all;
+  for (std::uint64_t seed = asked_.seed; auto function = functions->next(); ++seed) {
+    simulation::World one = *made;
+    one.seed = seed;
+    one.traffic = simulation::of_function(*function, functions->length(), seed);
+    if (!asked_.service_time.empty()) one.traffic = without_times(std::move(one.traffic));
+    const simulation::Outcome outcome = simulation::Loop{std::move(one)}.run();
+    if (!outcome.breach.empty()) return Failure{kExitFailure, "simulation: " + outcome.breach};
+    simulation::add_to(all, outcome);
+    if (watcher) watcher(function->name, outcome);
+  }
+  if (functions->problem()) return Failure{kExitConfig, functions->problem()->text()};
+  note_what_is_left(all, functions->skipped());
+  return all;
+}
+
+void Model::note_what_is_left(const simulation::Outcome& outcome, const std::string& skipped) {
+  notes_.clear();
+  if (!skipped.empty()) notes_.push_back("not used: " + skipped);
+  if (outcome.left > 0 && !again_) {
     notes_.push_back(std::to_string(outcome.left) +
                      " requests still waited or ran when the simulation was given up");
   }
-  if (!outcome.breach.empty()) return Failure{kExitFailure, "simulation: " + outcome.breach};
-  return outcome;
 }
 
 }  // namespace sluice::commands

@@ -47,6 +47,9 @@ struct ModelRow {
 class Model {
  public:
   using Watcher = std::function<void(const ModelRow&)>;
+  /// Sees each function of a trace of several, when its day is over.
+  using FunctionWatcher =
+      std::function<void(const std::string& function, const simulation::Outcome& outcome)>;
 
   [[nodiscard]] static Result<Model, Failure> make(const ModelAsked& asked);
 
@@ -56,8 +59,21 @@ class Model {
   [[nodiscard]] Result<simulation::Outcome, Failure> play(const ScalingEdits& edits,
                                                           const Watcher& watcher);
 
+  /// Whether the traffic is of the functions of azure2019, each of which is a service of its own.
+  [[nodiscard]] bool of_functions() const { return of_functions_; }
+
+  /// Likewise, each function for itself; the outcome is that of all.
+  [[nodiscard]] Result<simulation::Outcome, Failure> play_functions(const ScalingEdits& edits,
+                                                                    const FunctionWatcher& watcher);
+
   /// Sentences on what of the trace was not played.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+  /// What the recorded run came to that is simulated; null: traffic and service are not of one
+  /// recording.
+  [[nodiscard]] const RecordedFigures* recorded() const {
+    return again_ ? &like_.figures : nullptr;
+  }
 
  private:
   Model(ModelAsked asked, RecordedService like, simulation::Times start,
@@ -68,11 +84,15 @@ class Model {
         service_time_{std::move(service_time)} {}
 
   [[nodiscard]] Result<simulation::World, Failure> world(const ScalingEdits& edits) const;
+  void repeat_recorded(simulation::World& world) const;
+  void note_what_is_left(const simulation::Outcome& outcome, const std::string& skipped);
 
   ModelAsked asked_;
   RecordedService like_;
   simulation::Times start_;
   simulation::Times service_time_;
+  bool of_functions_ = false;
+  bool again_ = false;  // the requests are those of the recording that it is like
   std::vector<loadgen::Segment> segments_;
   std::vector<std::string> notes_;
 };

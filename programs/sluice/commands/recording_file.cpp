@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <zlib.h>
 
@@ -53,42 +52,21 @@ Result<RecordingLines, Problem> RecordingLines::open(const std::filesystem::path
     return unreadable(path, "it is a directory");
   }
   errno = 0;
-  gzFile_s* const file =
-      path == kStandardInput ? gzdopen(::dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb");
-  if (file == nullptr) return unreadable(path, errno_text(errno));
-  return RecordingLines{file};
-}
-
-RecordingLines::RecordingLines(RecordingLines&& other) noexcept
-    : file_{std::exchange(other.file_, nullptr)},
-      buffer_{std::move(other.buffer_)},
-      left_{other.left_},
-      number_{other.number_},
-      failed_{other.failed_},
-      truncated_{other.truncated_} {}
-
-RecordingLines::~RecordingLines() {
-  if (file_ != nullptr) gzclose(file_);
-}
-
-// gzread() gives what there was before a cut; that it was one shows in the error alone.
-bool RecordingLines::refill() {
-  if (failed_ || truncated_) return false;
-  const int bytes = gzread(file_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
-  int error = Z_OK;
-  gzerror(file_, &error);
-  truncated_ = error == Z_BUF_ERROR;
-  failed_ = !truncated_ && (bytes < 0 || error < 0);
-  left_ = {buffer_.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0};
-  return !left_.empty();
+  auto file = loadgen::UnpackedFile::open(path);
+  if (!file) return unreadable(path, errno_text(errno));
+  return RecordingLines{*std::move(file)};
 }
 
 RecordingLines::Next RecordingLines::next(std::string& line) {
+  using Ending = loadgen::UnpackedFile::Ending;
   line.clear();
   while (true) {
-    if (left_.empty() && !refill()) {
-      if (failed_) return Next::damaged;
-      if (line.empty() && !truncated_) return Next::end;
+    if (left_.empty()) left_ = file_.next();
+    if (left_.empty()) {
+      const bool damaged =
+          file_.ending() == Ending::damaged || file_.ending() == Ending::unreadable;
+      if (damaged) return Next::damaged;
+      if (line.empty() && file_.ending() != Ending::cut) return Next::end;
       ++number_;
       return Next::cut;
     }

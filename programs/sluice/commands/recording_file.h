@@ -4,17 +4,16 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "load/io/unpacked_file.h"
 #include "programs/sluice/commands/verb.h"
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-struct gzFile_s;
 
 namespace sluice::commands {
 
@@ -24,12 +23,6 @@ class RecordingLines {
  public:
   /// `-` is standard input.
   [[nodiscard]] static Result<RecordingLines, Problem> open(const std::filesystem::path& path);
-
-  RecordingLines(RecordingLines&& other) noexcept;
-  RecordingLines(const RecordingLines&) = delete;
-  RecordingLines& operator=(const RecordingLines&) = delete;
-  RecordingLines& operator=(RecordingLines&&) = delete;
-  ~RecordingLines();
 
   /// What came of a look for another line.
   enum class Next : std::uint8_t {
@@ -47,18 +40,11 @@ class RecordingLines {
   [[nodiscard]] std::uint64_t number() const { return number_; }
 
  private:
-  explicit RecordingLines(gzFile_s* file) : file_{file}, buffer_(kBufferBytes) {}
+  explicit RecordingLines(loadgen::UnpackedFile file) : file_{std::move(file)} {}
 
-  static constexpr std::size_t kBufferBytes = 256U << 10U;
-
-  [[nodiscard]] bool refill();
-
-  gzFile_s* file_;
-  std::vector<char> buffer_;
-  std::string_view left_;  // of buffer_
+  loadgen::UnpackedFile file_;
+  std::string_view left_;  // of the bytes of file_
   std::uint64_t number_ = 0;
-  bool failed_ = false;
-  bool truncated_ = false;
 };
 
 /// Takes a line; the problem is why the recording cannot be read on.

@@ -2,8 +2,10 @@
 
 #include "common/scaling/annotations.h"
 #include "common/values/closest_name.h"
+#include "common/values/go_syntax.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sluice::commands {
@@ -64,6 +66,11 @@ Result<ScalingEdits, Problem> ScalingEdits::parse(const std::vector<std::string>
       return Problem{"--set: " + each + " is not KEY=VALUE", "give it like --set target=50"};
     }
     const std::string value = each.substr(equals + 1);
+    // The reference lets a service have them, and then decides nothing.
+    if (const auto number = read_go_float(value); number && !std::isfinite(*number)) {
+      return Problem{"--set: " + each + " is no finite number, from which nothing can be decided",
+                     "give a finite number"};
+    }
     if (const std::string annotation = annotation_of(key); !annotation.empty()) {
       edits.annotations_[annotation] = value;
     } else if (is_config(key)) {

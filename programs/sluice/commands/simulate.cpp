@@ -1,10 +1,15 @@
+#include "common/base/clean_text.h"
 #include "common/base/exit_status.h"
+#include "common/files/file_io.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "platform/process/engine_settings.h"
 #include "platform/process/service_spec.h"
+#include "programs/sluice/commands/html_report.h"
 #include "programs/sluice/commands/model_report.h"
 #include "programs/sluice/commands/model_run.h"
 #include "programs/sluice/commands/model_sweep.h"
@@ -16,7 +21,11 @@
 #include "programs/sluice/commands/verbs.h"
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace sluice::commands {
 namespace {
@@ -29,7 +38,25 @@ struct Asked {
   std::vector<std::string> sets;
   std::string spec;
   std::string output = "text";
+  std::string html;  // a file; empty: none
 };
+
+using Columns = std::vector<std::string>;
+
+// The page, if one was asked for.
+std::optional<HtmlReport> html_for(const Asked& asked, const std::string& what, Columns columns,
+                                   bool dated) {
+  if (asked.html.empty()) return std::nullopt;
+  std::string title = "Simulated " + clean_text(what);
+  if (!asked.sets.empty()) title += fmt::format(" with {}", fmt::join(asked.sets, " "));
+  return std::optional<HtmlReport>{std::in_place, clean_text(title), std::move(columns), dated};
+}
+
+std::optional<Failure> write_html(const Asked& asked, const std::optional<HtmlReport>& html) {
+  if (!html) return std::nullopt;
+  const auto problem = files::write_output(asked.html, html->page());
+  return problem ? std::optional{Failure{kExitFailure, problem->text()}} : std::nullopt;
+}
 
 ReplayFormat format_of(const std::string& word) {
   if (word == "json") return ReplayFormat::json;
@@ -92,15 +119,26 @@ std::optional<Failure> replay(const Asked& asked, RecordingLines& lines, ReplayR
 int simulate_recording(const Surroundings& with, const Asked& asked, const ScalingEdits& edits) {
   auto lines = RecordingLines::open(asked.recording);
   if (!lines) return report(with, {kExitConfig, lines.error().text()});
+  auto html =
+      html_for(asked, asked.recording, {"ready", "recorded", "want", "stable", "panic"}, true);
+  std::optional<ReplayReport> page;
+  if (html) page.emplace(html->text(), ReplayFormat::text, edits);
   std::optional<ReplayReport> shown;
   ReplayRun run{edits, [&](const TimelineRow& row) {
                   if (!shown) shown.emplace(with.out, format_of(asked.output), edits);
                   shown->row(row);
+                  if (!html) return;
+                  page->row(row);
+                  html->row(to_seconds(row.at.time_since_epoch()), row.decided.mode == "panic",
+                            {static_cast<double>(row.ready), static_cast<double>(row.recorded.want),
+                             static_cast<double>(row.decided.want), row.stable, row.panic});
                 }};
   std::vector<std::string> notes;
   if (const auto failed = replay(asked, *lines, run, notes)) return report(with, *failed);
   if (!shown) shown.emplace(with.out, format_of(asked.output), edits);
   shown->finish(run, notes);
+  if (page) page->finish(run, notes);
+  if (const auto failed = write_html(asked, html)) return report(with, *failed);
   for (const std::string& note : notes) with.err << note << "\n";
   return run.differing() > 0 ? kExitGateFailed : kExitOk;
 }
@@ -125,6 +163,10 @@ Result<std::vector<SweepRow>, Failure> swept(const Asked& asked, const Sweep& sw
   return rows;
 }
 
+std::string load_of(const Asked& asked) {
+  return asked.model.shape.empty() ? asked.model.traffic : asked.model.shape;
+}
+
 int simulate_sweep(const Surroundings& with, const Asked& asked) {
   const auto sweep = Sweep::parse(asked.sweeps);
   if (!sweep) return report(with, {kExitUsage, sweep.error().text()});
@@ -140,6 +182,9 @@ int simulate_sweep(const Surroundings& with, const Asked& asked) {
   const auto rows = swept(asked, *sweep, *model, wanted);
   if (!rows) return report(with, rows.error());
   print_sweep(with.out, format_of(asked.output), sweep->keys(), *rows, wanted);
+  auto html = html_for(asked, load_of(asked), {}, false);
+  if (html) print_sweep(html->text(), ReplayFormat::text, sweep->keys(), *rows, wanted);
+  if (const auto failed = write_html(asked, html)) return report(with, *failed);
   for (const std::string& note : model->notes()) with.err << note << "\n";
   return cheapest(*rows) ? kExitOk : kExitGateFailed;
 }
@@ -147,14 +192,40 @@ int simulate_sweep(const Surroundings& with, const Asked& asked) {
 int simulate_model(const Surroundings& with, const Asked& asked, const ScalingEdits& edits) {
   auto model = Model::make(asked.model);
   if (!model) return report(with, model.error());
+  const bool of_functions = model->of_functions();
+  const auto rows = of_functions ? ModelReport::Rows::functions : ModelReport::Rows::decisions;
   std::optional<ModelReport> shown;
-  const auto outcome = model->play(edits, [&](const ModelRow& row) {
-    if (!shown) shown.emplace(with.out, format_of(asked.output), edits.text());
+  // Begun by the first row, or at the end: of what cannot be played nothing is printed.
+  const auto begin = [&] {
+    if (!shown) shown.emplace(with.out, format_of(asked.output), edits.text(), rows);
+  };
+  auto html =
+      html_for(asked, load_of(asked), {"ready", "want", "waiting", "stable", "panic"}, false);
+  std::optional<ModelReport> page;
+  if (html) page.emplace(html->text(), ReplayFormat::text, edits.text(), rows);
+  const auto take = [&](const auto& row) {
+    begin();
     shown->row(row);
-  });
+    if (page) page->row(row);
+  };
+  const auto outcome =
+      of_functions ? model->play_functions(edits,
+                                           [&](const std::string& function, const auto& one) {
+                                             take(function_row(function, one));
+                                           })
+                   : model->play(edits, [&](const ModelRow& row) {
+                       take(row);
+                       if (html) {
+                         html->row(to_seconds(row.at), row.mode == "panic",
+                                   {static_cast<double>(row.ready), static_cast<double>(row.want),
+                                    static_cast<double>(row.waiting), row.stable, row.panic});
+                       }
+                     });
   if (!outcome) return report(with, outcome.error());
-  if (!shown) shown.emplace(with.out, format_of(asked.output), edits.text());
-  shown->finish(*outcome, model->notes());
+  begin();
+  shown->finish(*outcome, model->recorded(), model->notes());
+  if (page) page->finish(*outcome, model->recorded(), model->notes());
+  if (const auto failed = write_html(asked, html)) return report(with, *failed);
   for (const std::string& note : model->notes()) with.err << note << "\n";
   return kExitOk;
 }
@@ -229,6 +300,9 @@ int run_simulate(const Surroundings& with, const Arguments& args) {
       ->expected(1)
       ->take_all();
   app.add_option("--spec", asked.spec, "the settings of this service in place of those recorded")
+      ->type_name("FILE");
+  app.add_option("--html", asked.html,
+                 "also write a page of one file, with charts, that opens from disk")
       ->type_name("FILE");
   app.add_option("-o,--output", asked.output, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}));

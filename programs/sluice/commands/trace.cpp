@@ -1,33 +1,174 @@
 #include "load/core/trace.h"
 
+#include "common/base/errno_text.h"
 #include "common/base/exit_status.h"
 
 #include <CLI/CLI.hpp>
 
+#include "load/core/quantity.h"
 #include "load/core/trace_summary.h"
+#include "load/io/trace_convert.h"
 #include "load/io/trace_file.h"
 #include "programs/sluice/commands/verbs.h"
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <ostream>
+#include <system_error>
 
 namespace sluice::commands {
+namespace {
 
-int run_trace(const Surroundings& with, const Arguments& args) {
-  CLI::App app(
-      "Prints what is understood of a trace: its format, requests, span, busiest second, how "
-      "exact its times are, and the lines that are skipped and why.");
+constexpr const char* kInfo = "info";
+constexpr const char* kConvert = "convert";
+constexpr const char* kStandardOutput = "-";
+
+struct Flags {
   std::string action;
   std::string file;
-  app.add_option("ACTION", action, "info")->required()->check(CLI::IsMember({"info"}));
-  app.add_option("FILE", file,
-                 "FILE or FILE:FORMAT; without csv, azure2019 or sluice (a recording, unpacked) "
-                 "the first line tells the format")
+  std::string log_format;
+  std::string fields;
+  std::string output;
+};
+
+void declare(CLI::App& app, Flags& flags) {
+  app.add_option("ACTION", flags.action,
+                 "info: what is understood of the trace; convert: writes it as csv")
+      ->required()
+      ->check(CLI::IsMember({kInfo, kConvert}));
+  app.add_option(
+         "FILE", flags.file,
+         "FILE or FILE:FORMAT, packed by gzip or not; without csv, combined, common, jsonl, "
+         "har, azure2019, azure2021 or sluice (a recording) its beginning tells the format")
       ->type_name("FILE")
       ->required();
-  if (const auto code = ends_early(with, app, "trace", args)) return *code;
-  const auto survey = loadgen::survey_trace(loadgen::parse_trace_name(file));
+  auto* const format = app.add_option("--log-format", flags.log_format,
+                                      "an access log with such lines, as nginx writes its "
+                                      "log_format: '$host [$time_local] \"$request\" $status'")
+                           ->type_name("FORMAT");
+  app.add_option("--fields", flags.fields,
+                 "JSON lines that have the time and more there: time=ts,path=request.uri")
+      ->type_name("NAME=MEMBER,…")
+      ->excludes(format);
+  app.add_option("-o,--output", flags.output, "of convert: the file to write; - is standard output")
+      ->type_name("FILE");
+}
+
+Result<loadgen::TraceOptions, Problem> options_of(const Flags& flags) {
+  loadgen::TraceOptions options;
+  if (!flags.log_format.empty()) {
+    auto format = loadgen::LogFormat::parse(flags.log_format);
+    if (!format) return Problem{"--log-format: " + format.error().what, format.error().fix};
+    options.log_format = *std::move(format);
+  }
+  if (!flags.fields.empty()) {
+    auto fields = loadgen::JsonFields::parse(flags.fields);
+    if (!fields) return Problem{"--fields: " + fields.error().what, fields.error().fix};
+    options.fields = *std::move(fields);
+  }
+  return options;
+}
+
+int print_info(const Surroundings& with, const Flags& flags, const loadgen::TraceOptions& options) {
+  const auto survey = loadgen::survey_trace(loadgen::parse_trace_name(flags.file), options);
   if (!survey) return report(with, {kExitConfig, survey.error().text()});
   with.out << loadgen::trace_text(survey->facts, survey->summary);
   return kExitOk;
+}
+
+// What a person named: a file is replaced when all is written, a pipe or a device gets the bytes.
+class Output {
+ public:
+  explicit Output(const std::string& path) : path_{path}, part_{path} {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path, ignored) || !std::filesystem::exists(path, ignored))
+      part_ += ".part";
+    file_.open(part_, std::ios::binary);
+  }
+
+  ~Output() {
+    std::error_code ignored;
+    if (part_ != path_ && !done_) std::filesystem::remove(part_, ignored);
+  }
+
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  std::optional<Problem> write(std::string_view bytes) {
+    file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return file_ ? std::nullopt : unwritten();
+  }
+
+  std::optional<Problem> finish() {
+    file_.close();
+    if (!file_) return unwritten();
+    if (part_ == path_) return std::nullopt;
+    std::error_code failed;
+    std::filesystem::rename(part_, path_, failed);
+    done_ = !failed;
+    return failed ? unwritten() : std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Problem> unwritten() const {
+    return Problem{"cannot write '" + path_ + "': " + errno_text(errno),
+                   "check the path and the disk"};
+  }
+
+  std::string path_;
+  std::string part_;
+  std::ofstream file_;
+  bool done_ = false;
+};
+
+int convert(const Surroundings& with, const Flags& flags, const loadgen::TraceOptions& options) {
+  const loadgen::TraceName name = loadgen::parse_trace_name(flags.file);
+  std::optional<Output> file;
+  std::optional<Problem> unwritten;
+  const auto write = [&](std::string_view bytes) -> std::optional<Problem> {
+    if (flags.output == kStandardOutput) {
+      with.out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      if (with.out) return std::nullopt;
+      unwritten = Problem{"cannot write to standard output", "check what reads it"};
+      return unwritten;
+    }
+    if (!file) file.emplace(flags.output);
+    unwritten = file->write(bytes);
+    return unwritten;
+  };
+  const auto converted = loadgen::convert_trace(name, options, write);
+  if (converted && file) unwritten = file->finish();
+  if (unwritten) return report(with, {kExitFailure, unwritten->text()});
+  if (!converted) return report(with, {kExitConfig, converted.error().text()});
+  const std::string skipped = loadgen::describe_skipped(converted->facts);
+  if (!skipped.empty()) with.err << "skipped: " << skipped << "\n";
+  if (file) {
+    with.out << loadgen::grouped(converted->requests) << " requests written to " << flags.output
+             << "\n";
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_trace(const Surroundings& with, const Arguments& args) {
+  CLI::App app(
+      "Says what is understood of recorded traffic: its format, requests, span, busiest second, "
+      "how "
+      "exact its times are, and what is skipped and why. Or writes it as csv.");
+  Flags flags;
+  declare(app, flags);
+  if (const auto code = ends_early(with, app, "trace", args)) return *code;
+  if ((flags.action == kConvert) == flags.output.empty()) {
+    return report(with, {kExitUsage, flags.action == kConvert
+                                         ? "convert writes a file: name it with -o OUT.csv"
+                                         : "-o belongs to convert: sluice trace convert FILE -o "
+                                           "OUT.csv"});
+  }
+  const auto options = options_of(flags);
+  if (!options) return report(with, {kExitUsage, options.error().text()});
+  return flags.action == kConvert ? convert(with, flags, *options)
+                                  : print_info(with, flags, *options);
 }
 
 }  // namespace sluice::commands

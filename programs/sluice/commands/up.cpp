@@ -84,9 +84,9 @@ void add_flags(CLI::App& app, RawFlags& raw) {
   app.add_option("-o,--output", raw.output, "text, or json: one object per line")
       ->check(CLI::IsMember({"text", "json"}));
   app.add_flag("--allow-edit", options.allow_edit,
-               "let the front door wake, sleep, scale and move services and drain places for "
-               "clients that send the token of this start; specs, removals and the shutdown stay "
-               "on the command line");
+               "let the front door wake, sleep, scale and move services, divide their traffic and "
+               "drain places for clients that send the token of this start; specs, removals and "
+               "the shutdown stay on the command line");
   app.add_option("--config", options.config_file, "engine settings")->type_name("FILE");
   app.add_option("--log-level", options.log_level, "debug, info, warn or error")
       ->type_name("L")

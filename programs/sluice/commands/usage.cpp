@@ -153,6 +153,7 @@ const std::vector<VerbLine>& verb_lines() {
        "  sluice history app\n  sluice history app --since 1h\n"},
       {"record", "write what a service's autoscaler got and decided",
        "  sluice record app -o app.jsonl.gz\n  sluice record app --for 5m -o app.jsonl\n"},
+      {"dashboard", "show the web page", "  sluice dashboard\n  sluice dashboard --context prod\n"},
       {"top", "show the live view", "  sluice top\n  sluice top shop\n"},
       {"logs", "print the output of replicas",
        "  sluice logs app -f\n  sluice logs app --previous --tail 20\n"},
@@ -177,7 +178,8 @@ const std::vector<VerbLine>& verb_lines() {
       {"load", "generate load",
        "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
        "  sluice load http://app.localhost:8080 --replay access.csv --speed 2\n"},
-      {"trace", "say what is understood of recorded traffic", "  sluice trace info access.csv\n"},
+      {"trace", "say what is understood of recorded traffic, or write it as csv",
+       "  sluice trace info access.log.gz\n  sluice trace convert run.har -o run.csv\n"},
       {"simulate", "replay a recording, or simulate a service under a load",
        "  sluice simulate app.jsonl.gz\n"
        "  sluice simulate app.jsonl.gz --set target=50 --set window=30s\n"
@@ -202,8 +204,7 @@ const std::vector<VerbLine>& verb_lines() {
        "  source <(sluice completion bash)\n"
        "  sluice completion fish > ~/.config/fish/completions/sluice.fish\n"},
       {"help", "print the help of a verb", "  sluice help up\n  sluice help -o json\n"},
-      {"version", "print the version, and those of running engines",
-       "  sluice version\n  sluice version -o json\n"},
+      {"version", "print the version, and those of running engines", "  sluice version -o json\n"},
   };
   return kVerbs;
 }
@@ -275,7 +276,8 @@ std::span<const ExitLine> exit_lines() {
                "differs or no run reaches the goal"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "
-               "time"},
+               "time; sluice load got no answer of an application; no cluster answers "
+               "sluice dashboard"},
       ExitLine{78, "a wrong file, setting or command"},
       ExitLine{128, "128 + n: ended by signal n"},
   };

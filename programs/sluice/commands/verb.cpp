@@ -1,5 +1,6 @@
 #include "programs/sluice/commands/verb.h"
 
+#include "common/base/names_text.h"
 #include "common/base/version.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
@@ -19,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kPagesMax = 1000;
+constexpr std::size_t kNamespaceMost = 63;
 // A line beside the answer, which must not keep it.
 constexpr Duration kVersionPatience = std::chrono::seconds{1};
 
@@ -179,7 +181,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   }
   std::vector<FoundService> found;
   std::vector<FoundService> revisions;
-  std::string known;
+  NamesText known;
   std::string silent;
   for (const ApiPlace& engine : engines) {
     if (!wanted_engine.empty() && engine.name != wanted_engine) {
@@ -192,7 +194,7 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
     }
     for (const json& service : *services) {
       const std::string here = reading::text(service, "name");
-      known += (known.empty() ? "" : ", ") + (engines.size() > 1 ? engine.name + "/" : "") + here;
+      known.add(engines.size() > 1 ? engine.name + "/" + here : here);
       // A revision with a row of its own is not its service.
       if (here == wanted && here != reading::text(service, "revision")) {
         found.push_back({.engine = engine, .service = here});
@@ -212,9 +214,10 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   if (found.empty()) {
     const std::string whose =
         engines.size() == 1 ? " of engine " + engines.front().name + ": " : ": ";
+    const std::string list = known.text();
     return Failure{kExitFailure, !silent.empty() ? silent
                                                  : "no service is named " + name + "; services" +
-                                                       whose + (known.empty() ? "none" : known)};
+                                                       whose + (list.empty() ? "none" : list)};
   }
   std::string list;
   for (const FoundService& one : found) {
@@ -222,6 +225,11 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
   }
   return Failure{kExitUsage, "several engines have a " + found.front().title() +
                                  "; choose one with --engine NAME, or name it " + list};
+}
+
+bool is_namespace(std::string_view name) {
+  return !name.empty() && name.size() <= kNamespaceMost && !name.starts_with('-') &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == name.npos;
 }
 
 Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,

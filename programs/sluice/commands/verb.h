@@ -12,6 +12,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,9 @@ enum class Finds {
 /// and not looked for.
 [[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
                                                          const std::string& name, Finds finds);
+
+/// Whether `name` can be that of a namespace of a cluster.
+[[nodiscard]] bool is_namespace(std::string_view name);
 
 /// Of `text`, the value of `flag`: a time or an age (local::parse_moment).
 [[nodiscard]] Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,

@@ -16,6 +16,7 @@ using Arguments = std::vector<std::string>;
 [[nodiscard]] int run_apply(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_completion(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_config(const Surroundings& with, const Arguments& args);
+[[nodiscard]] int run_dashboard(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_delete(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_doctor(const Surroundings& with, const Arguments& args);
 [[nodiscard]] int run_down(const Surroundings& with, const Arguments& args);

@@ -89,7 +89,7 @@ ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) 
   if (!known) return host_not_allowed(request.authority);
   if (!request.repeated.empty()) return api::sent_twice(request.repeated);
   const bool has_token = !rules.token.empty() && equal_secretly(request.token, rules.token);
-  if (rules.opened() && !has_token) return token_missing(rules);
+  if (rules.opened() && !has_token && !request.page_file) return token_missing(rules);
   if (request.method != "GET" && request.method != "HEAD") {
     if (!rules.allow_edit) {
       return ApiProblem{403, "read-only", "Read-only",
@@ -97,8 +97,8 @@ ApiResult<Proof> judge_door(const DoorRules& rules, const DoorRequest& request) 
                         "use the command line, or start the engine with `sluice up --allow-edit`"};
     }
     if (!api::is_own_page(request)) return api::other_site();
-    // A page at localhost may be that of the only service.
-    if (api::is_page(request) && !names_engine(request.authority)) return page_elsewhere();
+    // A page at localhost or at an address may be that of the only service.
+    if (api::is_page(request) && !is_own_host(rules, request.authority)) return page_elsewhere();
     if (!has_token) return token_missing(rules);
   }
   return request.loopback && request.own_user ? Proof::own_user : Proof::none;
@@ -112,6 +112,18 @@ bool names_loopback(std::string_view authority) {
 
 bool names_engine(std::string_view authority) {
   return http::equals_ignoring_case(activator::host_of(authority), kEngineHost);
+}
+
+bool names_machine(std::string_view host) {
+  if (host.empty() || http::equals_ignoring_case(host, "localhost") || host.front() == '[') {
+    return true;
+  }
+  return host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+bool is_own_host(const DoorRules& rules, std::string_view authority) {
+  return names_engine(authority) ||
+         (is_named(rules, authority) && !names_machine(activator::host_of(authority)));
 }
 
 std::string make_token() {

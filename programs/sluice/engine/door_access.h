@@ -25,7 +25,8 @@ struct DoorRules {
   std::vector<std::string> hosts;  ///< `dashboard: {hosts: [...]}`, without ports
   std::string token;               ///< of this start; not empty
 
-  /// Whether others than programs of this machine are admitted, which requires the token from all.
+  /// Whether others than programs of this machine are admitted, which requires the token from all,
+  /// but for the files of the page: a browser sends it only once it has them.
   [[nodiscard]] bool opened() const { return any_peer || !hosts.empty(); }
 };
 
@@ -33,6 +34,7 @@ struct DoorRules {
 struct DoorRequest : api::ChangeFields {
   bool loopback = false;         ///< the client's address is one of this machine's loopback
   bool own_user = false;         ///< according to the kernel, the engine's user holds its end
+  bool page_file = false;        ///< for the page without its figures, the same in every engine
   std::string_view path = {};    ///< what a 404 names
   std::string_view method = {};  ///< GET and HEAD read, every other one changes
 };
@@ -53,6 +55,14 @@ void take_door_fields(const http::FieldList& fields, DoorRequest& request);
 
 /// Whether it names the engine's own host, likewise.
 [[nodiscard]] bool names_engine(std::string_view authority);
+
+/// Whether a host, without port, is one of this machine by address or as `localhost`: the only
+/// service has it too.
+[[nodiscard]] bool names_machine(std::string_view host);
+
+/// Whether an authority is the engine's alone unless a service claims it: its own host, or a name
+/// of DoorRules::hosts.
+[[nodiscard]] bool is_own_host(const DoorRules& rules, std::string_view authority);
 
 /// A token of 128 random bits as 32 hex digits; empty when the kernel gives none.
 [[nodiscard]] std::string make_token();

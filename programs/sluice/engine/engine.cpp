@@ -161,7 +161,6 @@ Engine::Engine(EngineSetup setup, const EnginePaths& paths, const log::Logger& l
             .nodes = nullptr,
             .placement = placement_,
             .events = events,
-            .loop = loop_,
             .front = &figures_,
             .mover = &mover_}},
       view_api_{
@@ -270,9 +269,8 @@ std::optional<Problem> Engine::keep_token() {
   if (!setup_.rules.allow_edit && !setup_.rules.opened()) return std::nullopt;
   const std::string token = make_token();
   const std::string line = "Sluice-Edit: " + token + "\n";  // as `curl -H @FILE` wants it
-  const std::string page = page_url();
   const bool kept = !token.empty() && write_private(paths_.edit_token(), line) &&
-                    (page.empty() || write_private(paths_.edit_page(), edit_page(page, token)));
+                    write_private(paths_.edit_page(), edit_page(page_url(), token));
   if (!kept) {
     return Problem{"cannot keep the token of this start in " + paths_.edit_token().string(),
                    "make the directory writable, or start without --allow-edit and `dashboard`"};
@@ -282,7 +280,7 @@ std::optional<Problem> Engine::keep_token() {
 }
 
 std::string Engine::page_url() const {
-  return setup_.rules.opened() ? "" : url_of(kEngineHost) + "/";
+  return url_of(kEngineHost) + "/";
 }
 
 autoscaler::ApiFacts Engine::facts() const {

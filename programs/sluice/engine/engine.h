@@ -128,8 +128,7 @@ class Engine final : public autoscaler::MachineApi,
 
   [[nodiscard]] const DoorRules& rules() const { return setup_.rules; }
 
-  /// Where the dashboard is; empty where a browser cannot open it, since every request needs the
-  /// token.
+  /// Where the dashboard is, for browsers of this machine.
   [[nodiscard]] std::string page_url() const;
 
   [[nodiscard]] const ProcessPlatform& platform() const { return platform_; }

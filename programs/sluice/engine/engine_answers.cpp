@@ -1,6 +1,7 @@
 // The engine's answers to its API.
 
 #include "autoscaler/io/status_json.h"
+#include "common/base/names_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -45,10 +46,9 @@ std::optional<ApiProblem> no_such_replica(const ProcessService& service, const s
 }  // namespace
 
 ApiProblem Engine::no_such_service(const std::string& name) const {
-  std::string list;
-  for (const auto& [known, service] : platform_.services()) {
-    list += (list.empty() ? "" : ", ") + known;
-  }
+  NamesText names;
+  for (const auto& each : platform_.services()) names.add(each.first);
+  const std::string list = names.text();
   return {404, "no-such-service", "No such service", "no service is named " + name,
           list.empty() ? "engine " + setup_.name + " has no services; add one: sluice apply -f FILE"
                        : "services of engine " + setup_.name + ": " + list};

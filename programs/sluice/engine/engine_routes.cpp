@@ -1,6 +1,7 @@
 // What the front door asks the engine: whose request this is, and what has just happened.
 
 #include "activator/core/host_table.h"
+#include "common/dashboard/page_files.h"
 #include "common/http/head_check.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace sluice::local {
 namespace {
 
 constexpr std::string_view kInternal = "/_sluice";
+constexpr std::string_view kPage = "/_sluice/";
 
 constexpr std::string_view kSpeaksH1 =
     "the service does not speak HTTP/2; call it over HTTP/1.1, or let it serve h2c and name its "
@@ -21,14 +23,6 @@ constexpr std::string_view kSpeaksH1 =
 
 // In the answer to a request for a host that is none of them.
 constexpr std::size_t kHostsShown = 20;
-
-// Hosts that name this machine and no service.
-bool names_machine(std::string_view host) {
-  if (host.empty() || http::equals_ignoring_case(host, "localhost") || host.front() == '[') {
-    return true;
-  }
-  return host.find_first_not_of("0123456789.") == std::string_view::npos;
-}
 
 bool is_internal(std::string_view path) {
   return path.starts_with(kInternal) &&
@@ -42,6 +36,10 @@ std::string internal_target(const http::RequestHead& head) {
   std::string rest{target.substr(begin + kInternal.size())};
   if (rest.empty() || rest.front() != '/') rest.insert(rest.begin(), '/');
   return rest;
+}
+
+bool is_page_file(std::string_view path) {
+  return path.starts_with(kPage) && dashboard::find_page(path.substr(kPage.size())) != nullptr;
 }
 
 // Where the links of the page are relative to.
@@ -65,11 +63,11 @@ http::OwnResponse door_refusal(const ApiProblem& problem) {
 activator::Routed Engine::route(net::Exchange& exchange) {
   const http::RequestHead& head = exchange.request();
   const std::string_view authority = head.fields.get(http::Known::host);
-  if (names_engine(authority)) return route_internal(exchange);
   const bool internal = is_internal(head.path());
-  if (internal && (names_loopback(authority) || !book_.hosts().knows(authority))) {
-    return route_internal(exchange);
-  }
+  const bool own =
+      names_engine(authority) || (internal && names_loopback(authority)) ||
+      ((internal || is_own_host(setup_.rules, authority)) && !book_.hosts().knows(authority));
+  if (own) return route_internal(exchange);
   const auto revision = revision_at(authority, head.path());
   if (!revision) return no_route(activator::host_of(authority));
   // RFC 9110, 15.5.20: a browser uses a connection for every host of its certificate, and asks
@@ -115,11 +113,12 @@ activator::Routed Engine::route_internal(net::Exchange& exchange) {
   asked.authority = head.fields.get(http::Known::host);
   asked.method = head.method;
   take_door_fields(head.fields, asked);
+  const bool way = head.path() == kInternal ||
+                   (head.path() == "/" && is_own_host(setup_.rules, asked.authority));
+  asked.page_file = way || is_page_file(head.path());
   const auto proof = judge_door(setup_.rules, asked);
   if (!proof) return door_refusal(proof.error());
-  const bool page =
-      head.path() == kInternal || (head.path() == "/" && names_engine(asked.authority));
-  if (page && (head.method == "GET" || head.method == "HEAD")) return to_page();
+  if (way && (head.method == "GET" || head.method == "HEAD")) return to_page();
   if (!is_internal(head.path())) return door_refusal(no_such_path(head.path()));
   net::UpstreamPool& pool = *proof == Proof::own_user ? own_pool_ : door_pool_;
   return activator::InternalRoute{&pool, internal_target(head), door_lines()};

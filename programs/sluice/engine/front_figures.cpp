@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "programs/sluice/engine/start_phases.h"
-#include <algorithm>
 #include <array>
 
 namespace sluice::local {
@@ -42,7 +41,8 @@ void FrontFigures::entered(activator::RevisionHandle handle, const std::string& 
   std::shared_ptr<Service>& known = services_[service];
   if (!known) known = std::make_shared<Service>();
   by_handle_.enter(handle, known);
-  times_.enter(handle, std::make_shared<ServiceTimes>());
+  // It enters with every change of its replicas, and what was counted stays.
+  if (times_.find(handle) == nullptr) times_.enter(handle, std::make_shared<ServiceTimes>());
 }
 
 std::optional<autoscaler::TrafficNote> FrontFigures::take_traffic(const RevisionId& id) {
@@ -61,7 +61,7 @@ const FrontFigures::Service* FrontFigures::find(const std::string& service) cons
 void FrontFigures::served(activator::RevisionHandle handle, const activator::Served& served) {
   if (ServiceTimes* const times = times_.find(handle); times != nullptr) {
     if (served.dispatched) {
-      times->served(served.took - served.waited);
+      times->served(parts_.clock.now() - served.took, served.took - served.waited, served.waited);
     } else {
       times->refused();
     }
@@ -169,7 +169,7 @@ json FrontFigures::memory() const {
           {"used_bytes", memory.used},
           {"replicas_bytes", rules->replicas_bytes()},
           {"reserve_bytes", rules->reserve_bytes()},
-          {"admit_bytes", std::min(rules->admit_bytes(), memory.capacity)},
+          {"admit_bytes", rules->admit_bytes()},
           {"growth_bytes_per_second", decision.growth_per_second},
           {"pressure", kPressures.at(static_cast<std::size_t>(decision.pressure))},
           {"some_avg10", memory.stall ? json(memory.stall->some_avg10) : json{}},

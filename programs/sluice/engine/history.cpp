@@ -9,6 +9,7 @@
 #include "platform/process/time_text.h"
 #include "platform/process/write_failures.h"
 #include "programs/sluice/engine/database.h"
+#include "programs/sluice/engine/history_records.h"
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
@@ -23,8 +24,6 @@
 
 namespace sluice::local {
 namespace {
-
-enum class Kind : int { decision = 1, cold_start = 2, gap = 3 };
 
 // Services of which it is remembered what was lost.
 constexpr std::size_t kGapsMax = 10'000;
@@ -70,7 +69,7 @@ class History::Writer {
   }
 
   struct Row {
-    Kind kind;
+    RowKind kind;
     std::string service;
     std::int64_t at;
     std::string body;
@@ -157,7 +156,7 @@ class History::Writer {
   // With mutex_ held.
   void lose(const Row& row, const std::string& reason) {
     ++dropped_;
-    if (row.kind != Kind::decision) return;
+    if (row.kind != RowKind::decision) return;
     if (gaps_.size() >= kGapsMax && !gaps_.contains(row.service)) return;
     gaps_[row.service].lose(TimePoint{Duration{row.at}}, reason);
   }
@@ -205,7 +204,7 @@ class History::Writer {
     const std::string what = options_.file.string() + " was damaged";
     const nlohmann::json gap = {{"to", format_time(now)}, {"reason", what}, {"lasts", false}};
     (void)insert(
-        {.kind = Kind::gap, .service = {}, .at = nanoseconds(now), .body = json_line(gap)});
+        {.kind = RowKind::gap, .service = {}, .at = nanoseconds(now), .body = json_line(gap)});
     if (warn_) {
       warn_({.what = what + "; the history begins again",
              .fix = "what was in it is in " + broken_file()});
@@ -241,7 +240,7 @@ class History::Writer {
       whole = whole && insert(row);
     }
     for (const auto& [service, gap] : gaps) {
-      whole = whole && insert({.kind = Kind::gap,
+      whole = whole && insert({.kind = RowKind::gap,
                                .service = service,
                                .at = nanoseconds(gap.to),
                                .body = json_line(gap_json(gap, false))});
@@ -303,7 +302,9 @@ class History::Reader {
  public:
   explicit Reader(std::filesystem::path file) : file_(std::move(file)) {}
 
-  std::vector<nlohmann::json> since(Kind kind, std::string_view service, TimePoint from,
+  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+
+  std::vector<nlohmann::json> since(RowKind kind, std::string_view service, TimePoint from,
                                     std::size_t limit) {
     return rows(
         "SELECT body FROM rows WHERE kind=? AND service=? AND at>=? "
@@ -311,7 +312,7 @@ class History::Reader {
         {kind, service, nanoseconds(from), limit});
   }
 
-  std::optional<nlohmann::json> newest(Kind kind, std::string_view service, TimePoint at) {
+  std::optional<nlohmann::json> newest(RowKind kind, std::string_view service, TimePoint at) {
     auto found = rows(
         "SELECT body FROM rows WHERE kind=? AND service=? AND at<=? "
         "ORDER BY at DESC, id DESC LIMIT ?",
@@ -324,7 +325,7 @@ class History::Reader {
 
  private:
   struct Bounds {
-    Kind kind;
+    RowKind kind;
     std::string_view service;
     std::int64_t at;
     std::size_t limit;
@@ -373,8 +374,9 @@ void History::record_cold_start(const model::Revision& of, TimePoint at,
   record_cold_start(of.service, at, event);
 }
 
-std::vector<nlohmann::json> History::decisions(const model::Revision& of, TimePoint since) const {
-  return decisions(std::string_view{of.service}, since);
+std::unique_ptr<autoscaler::KeptRecords> History::decisions(const model::Revision& of,
+                                                            TimePoint since) const {
+  return decisions(of.service, since);
 }
 
 std::vector<nlohmann::json> History::not_kept(const model::Revision& of, TimePoint since) const {
@@ -390,15 +392,18 @@ std::optional<nlohmann::json> History::cold_start_at(const model::Revision& of,
   return cold_start_at(of.service, at);
 }
 
-std::vector<nlohmann::json> History::cold_starts(const model::Revision& of, TimePoint since) const {
-  auto list = reader_->since(Kind::cold_start, of.service, since, kColdStartsShown);
-  std::reverse(list.begin(), list.end());
-  return list;
+std::unique_ptr<autoscaler::KeptRecords> History::cold_starts(const model::Revision& of,
+                                                              TimePoint since) const {
+  return std::make_unique<HistoryRecords>(reader_->file(), RowsAsked{.kind = RowKind::cold_start,
+                                                                     .service = of.service,
+                                                                     .since = since,
+                                                                     .most = kColdStartsShown,
+                                                                     .newest_first = true});
 }
 
 void History::record_decision(std::string_view service, TimePoint at,
                               const nlohmann::json& decision) {
-  writer_->push({.kind = Kind::decision,
+  writer_->push({.kind = RowKind::decision,
                  .service = std::string(service),
                  .at = nanoseconds(at),
                  .body = json_line(decision)});
@@ -406,20 +411,25 @@ void History::record_decision(std::string_view service, TimePoint at,
 
 void History::record_cold_start(std::string_view service, TimePoint at,
                                 const nlohmann::json& cold_start) {
-  writer_->push({.kind = Kind::cold_start,
+  writer_->push({.kind = RowKind::cold_start,
                  .service = std::string(service),
                  .at = nanoseconds(at),
                  .body = json_line(cold_start)});
 }
 
-std::vector<nlohmann::json> History::decisions(std::string_view service, TimePoint since,
-                                               std::size_t limit) const {
-  return reader_->since(Kind::decision, service, since, limit);
+std::unique_ptr<autoscaler::KeptRecords> History::decisions(std::string_view service,
+                                                            TimePoint since,
+                                                            std::size_t limit) const {
+  return std::make_unique<HistoryRecords>(reader_->file(),
+                                          RowsAsked{.kind = RowKind::decision,
+                                                    .service = std::string(service),
+                                                    .since = since,
+                                                    .most = limit});
 }
 
 std::vector<nlohmann::json> History::not_kept(std::string_view service, TimePoint since) const {
-  auto gaps = reader_->since(Kind::gap, "", since, 1);
-  auto own = reader_->since(Kind::gap, service, since, kGapsShown);
+  auto gaps = reader_->since(RowKind::gap, "", since, 1);
+  auto own = reader_->since(RowKind::gap, service, since, kGapsShown);
   std::move(own.begin(), own.end(), std::back_inserter(gaps));
   const auto open = writer_->gap(service);
   if (open && open->to >= since) gaps.push_back(gap_json(*open, true));
@@ -427,11 +437,11 @@ std::vector<nlohmann::json> History::not_kept(std::string_view service, TimePoin
 }
 
 std::optional<nlohmann::json> History::decision_at(std::string_view service, TimePoint at) const {
-  return reader_->newest(Kind::decision, service, at);
+  return reader_->newest(RowKind::decision, service, at);
 }
 
 std::optional<nlohmann::json> History::cold_start_at(std::string_view service, TimePoint at) const {
-  return reader_->newest(Kind::cold_start, service, at);
+  return reader_->newest(RowKind::cold_start, service, at);
 }
 
 std::uint64_t History::dropped() const {

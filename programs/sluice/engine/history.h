@@ -52,14 +52,14 @@ class History final : public autoscaler::History {
   void record(const model::Revision& of, const autoscaler::DecisionRecord& record) override;
   void record_cold_start(const model::Revision& of, TimePoint at,
                          const nlohmann::json& event) override;
-  [[nodiscard]] std::vector<nlohmann::json> decisions(const model::Revision& of,
-                                                      TimePoint since) const override;
+  [[nodiscard]] std::unique_ptr<autoscaler::KeptRecords> decisions(const model::Revision& of,
+                                                                   TimePoint since) const override;
   [[nodiscard]] std::vector<nlohmann::json> not_kept(const model::Revision& of,
                                                      TimePoint since) const override;
   [[nodiscard]] std::optional<nlohmann::json> decision_at(const model::Revision& of,
                                                           TimePoint at) const override;
-  [[nodiscard]] std::vector<nlohmann::json> cold_starts(const model::Revision& of,
-                                                        TimePoint since) const override;
+  [[nodiscard]] std::unique_ptr<autoscaler::KeptRecords> cold_starts(
+      const model::Revision& of, TimePoint since) const override;
   [[nodiscard]] std::optional<nlohmann::json> cold_start_at(const model::Revision& of,
                                                             TimePoint at) const override;
 
@@ -70,8 +70,9 @@ class History final : public autoscaler::History {
   void record_cold_start(std::string_view service, TimePoint at, const nlohmann::json& cold_start);
 
   /// Decisions of `service` from `since` on, oldest first; the newest `limit` of them.
-  [[nodiscard]] std::vector<nlohmann::json> decisions(std::string_view service, TimePoint since,
-                                                      std::size_t limit = 1000) const;
+  [[nodiscard]] std::unique_ptr<autoscaler::KeptRecords> decisions(std::string_view service,
+                                                                   TimePoint since,
+                                                                   std::size_t limit = 1000) const;
 
   /// Decisions of `service` from `since` on that were lost, as autoscaler::History::not_kept has
   /// them.

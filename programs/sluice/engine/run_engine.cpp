@@ -120,7 +120,7 @@ Result<std::vector<net::Address>, Problem> doors_of(const UpOptions& options,
 void add_token(view::BannerFacts& facts, const Engine& engine, const EnginePaths& paths) {
   facts.page_url = engine.page_url();
   if (engine.token().empty()) return;
-  if (!facts.page_url.empty()) facts.edit_page = paths.edit_page().string();
+  facts.edit_page = paths.edit_page().string();
   facts.api_url = engine.url_of("localhost") + "/_sluice/api/v1";
   facts.allows_edit = engine.rules().allow_edit;
   facts.token_file = paths.edit_token().string();

@@ -4,19 +4,19 @@
 #include "autoscaler/core/view/latency_window.h"
 #include "common/time/time_point.h"
 
+#include <array>
 #include <cstdint>
+#include <memory>
 
 namespace sluice::local {
 
-/// The requests of a revision between two looks: how many came, and how long replicas took for
-/// those that ended. In the buckets of LatencyCounts.
+/// The requests of a revision between two looks: how many came, how long those that ended had
+/// waited for a replica, and how long it took for them. In the buckets of LatencyCounts.
 class ServiceTimes {
  public:
-  /// A request has ended on a replica that took so long for it.
-  void served(Duration took) {
-    counts_.record(took);
-    ++ended_;
-  }
+  /// A request that came at `arrived` has ended on a replica that took so long for it, and was
+  /// taken after `waited`.
+  void served(TimePoint arrived, Duration took, Duration waited);
 
   /// A request has ended that no replica had.
   void refused() { ++ended_; }
@@ -26,7 +26,15 @@ class ServiceTimes {
                                              std::int64_t in_flight);
 
  private:
-  autoscaler::LatencyCounts counts_;
+  struct Counts {
+    autoscaler::LatencyCounts took;
+    Duration took_total{0};
+    autoscaler::LatencyCounts waited;  // at all
+    std::array<std::uint32_t, 10> tenths = {};
+  };
+
+  std::unique_ptr<Counts> counts_;  // null: it has served none yet
+  TimePoint since_{};               // the last call
   std::int64_t ended_ = 0;
   std::int64_t present_ = 0;  // held and in flight at the last call
 };

@@ -14,8 +14,6 @@ namespace {
 // The longest queue of the slowest world is served within this.
 constexpr Duration kBacklogMax = std::chrono::hours{6};
 
-const RevisionId kApp{"default", "app-00001"};
-
 // Where a pod serves and is scraped.
 net::Address address_of(std::uint64_t number) {
   return {.host = "10.0.0.1", .port = static_cast<std::uint16_t>(number % 60'000 + 1), .path = {}};
@@ -39,7 +37,7 @@ Loop::Loop(World world)
                   .queue_depth = world_.queue_depth,
                   .policy = {},
                   .seed = world_.seed}),
-      handle_(reporter_.open(kApp)),
+      handle_(reporter_.open(world_.revision)),
       // For so long that no activator of an earlier start holds up a removal.
       hub_({"autoscaler-0", "1"}, {}, start_ - std::chrono::minutes{1}),
       around_{.clock = clock_,
@@ -54,14 +52,27 @@ Loop::Loop(World world)
               .random = random_,
               .activator_connected = [] { return true; },
               .news = [this] { put_in_force(); }} {
+  if (world_.from) begin_with_replicas();
   revision_ = std::make_unique<autoscaler::Revision>(
       around_, facts(), autoscaler::ResolvedScaling{.spec = world_.scaling});
+  if (!world_.from) return;
+  scale_loop_.scaler(*scale_loop_.find(world_.revision)).restore(world_.from->state, start_);
+  pods_changed();
+}
+
+void Loop::begin_with_replicas() {
+  for (std::int32_t i = 0; i < world_.from->replicas; ++i) {
+    pods_.emplace(next_pod_++, Pod{.phase = PodPhase::ready, .stats = load::RequestStats{start_}});
+  }
+  order_ = autoscaler::ScaleOrder{.replicas = world_.from->replicas};
+  outcome_.pods_max = world_.from->replicas;
 }
 
 Loop::~Loop() = default;
 
 Outcome Loop::run() {
   plan_arrival();
+  plan_happening();
   after(seconds{1}, [this] { second(); });
   while (outcome_.breach.empty() && !rests() && time_.step(end())) {
     if (open_requests() > 0 || loaded()) last_open_ = now();
@@ -79,13 +90,53 @@ bool Loop::loaded() const {
 }
 
 TimePoint Loop::end() const {
+  if (world_.until) return start_ + *world_.until;
   const TimePoint quiet = last_open_ + world_.quiet;
   return std::min(quiet, load_ended_.value_or(start_ + world_.length) + kBacklogMax);
 }
 
 bool Loop::rests() const {
-  return world_.rest && !loaded() && open_requests() == 0 && order_ &&
+  return world_.rest && !world_.until && !loaded() && open_requests() == 0 && order_ &&
          order_->replicas == *world_.rest && pods_.size() == static_cast<std::size_t>(*world_.rest);
+}
+
+void Loop::plan_happening() {
+  const auto next = world_.happenings ? world_.happenings() : std::nullopt;
+  if (!next) return;
+  after(start_ + next->at - now(), [this, happening = *next] {
+    happen(happening);
+    plan_happening();
+  });
+}
+
+void Loop::happen(const Happening& happening) {
+  struct Happen {
+    Loop& loop;
+
+    void operator()(const NewScaling& given) const {
+      loop.world_.scaling = given.scaling;
+      loop.revision_->update({.spec = given.scaling});
+    }
+
+    void operator()(const autoscaler::BoundsInput& bounds) const {
+      loop.revision_->set_bounds(bounds.min, bounds.max);
+    }
+
+    void operator()(const OrderToWake& /*order*/) const { loop.revision_->wake(); }
+
+    void operator()(const OrderToSleep& /*order*/) const { loop.revision_->sleep(); }
+
+    void operator()(const LostReplica& /*lost*/) const { loop.kill_one(); }
+
+    void operator()(const Room& room) const {
+      loop.site_.limit(room.replicas);
+      loop.revision_->on_room_changed();
+    }
+
+    void operator()(const Standstill& stands) const { loop.time_.skip(stands.length); }
+  };
+
+  std::visit(Happen{*this}, happening.what);
 }
 
 // The arrival after this one is planned first, as the traffic draws from the generator of all.
@@ -213,7 +264,7 @@ void Loop::report() {
 }
 
 void Loop::push(const autoscaler::Stat& stat, std::optional<TimePoint> at) {
-  scale_loop_.push(kApp, stat, at, autoscaler::StatDoor::stream);
+  scale_loop_.push(world_.revision, stat, at, autoscaler::StatDoor::stream);
 }
 
 // --- what the engine requests and reports ---
@@ -283,7 +334,7 @@ void Loop::check(const autoscaler::ScaleOrder& order) {
 }
 
 void Loop::put_in_force() {
-  const proto::RevisionState& state = *hub_.state(kApp);
+  const proto::RevisionState& state = *hub_.state(world_.revision);
   std::vector<activator::Dismissal> dismissed;
   throttler_.set_grant({state.desired, state.granted, state.cannot_scale.has_value()}, dismissed);
   outcome_.dismissed += dismissed.size();
@@ -294,9 +345,9 @@ void Loop::put_in_force() {
 
 model::Revision Loop::facts() const {
   model::Revision facts;
-  facts.id = kApp;
+  facts.id = world_.revision;
   facts.service = "app";
-  facts.initial = 0;
+  if (!world_.from) facts.initial = 0;
   for (const auto& [number, pod] : pods_) {
     const net::Address address = address_of(number);
     facts.pods.push_back({.id = {std::to_string(number)},
@@ -326,7 +377,9 @@ void Loop::start_pod() {
   const std::uint64_t number = next_pod_++;
   count_pods();
   pods_.emplace(number, Pod{.stats = load::RequestStats{now()}});
-  after(world_.start.draw(random_), [this, number] { pod_ready(number); });
+  const Duration takes = started_ < world_.first_starts.size() ? world_.first_starts[started_++]
+                                                               : world_.start.draw(random_);
+  after(takes, [this, number] { pod_ready(number); });
 }
 
 void Loop::drain(std::uint64_t number) {
@@ -419,10 +472,6 @@ std::uint64_t Loop::open_requests() const {
 
 double Loop::chance() {
   return static_cast<double>(random_() >> 11) * 0x1p-53;
-}
-
-std::int32_t at_rest(const autoscaler::ScalingSpec& scaling) {
-  return std::max(scaling.bounds.min, scaling.zero.enabled ? 0 : 1);
 }
 
 }  // namespace sluice::simulation

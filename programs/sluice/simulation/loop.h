@@ -16,6 +16,7 @@
 #include "common/loop/manual_loop.h"
 #include "common/time/time_point.h"
 
+#include "programs/sluice/simulation/limited_site.h"
 #include "programs/sluice/simulation/world.h"
 #include <cstdint>
 #include <functional>
@@ -83,6 +84,9 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
     time_.after(wait, action);
   }
 
+  void begin_with_replicas();
+  void plan_happening();
+  void happen(const Happening& happening);
   void plan_arrival();
   void arrive();
   void enter(const NextArrival& arrival);
@@ -119,7 +123,7 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
 
   World world_;
   std::mt19937_64 random_;
-  ManualTime time_;
+  ManualTime time_{world_.begin};
   TimePoint start_ = time_.now();
   activator::Throttler throttler_;
   activator::RequestReporter reporter_;
@@ -130,6 +134,7 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   std::optional<TimePoint> load_ended_;  // by the traffic itself
   std::map<std::uint64_t, Pod> pods_;
   std::uint64_t next_pod_ = 1;
+  std::size_t started_ = 0;            // of World::first_starts
   TimePoint last_open_ = start_;       // when load or a request was last seen
   TimePoint stranded_since_ = start_;  // since when a request waits and no pod exists
   std::optional<autoscaler::ScaleOrder> order_;
@@ -146,7 +151,8 @@ class Loop final : private autoscaler::Platform, private autoscaler::StatSource 
   autoscaler::ScaleLoop scale_loop_{clock_};
   autoscaler::ActivatorHub hub_;
   autoscaler::NodeBook nodes_;
-  placement::Placement placement_{nodes_.gates()};
+  LimitedSite site_;
+  placement::Placement placement_{site_};
   api::EventRing ring_;
   autoscaler::RingHistory history_;
   autoscaler::FleetEvents events_{clock_, ring_, history_};

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "autoscaler/core/decision/revision_scaler.h"
+#include "autoscaler/core/recording/recorded_input.h"
+#include "common/base/ids.h"
 #include "common/scaling/scaling_spec.h"
 #include "common/time/time_point.h"
 
@@ -12,6 +14,8 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace sluice::simulation {
 
@@ -26,6 +30,40 @@ struct NextArrival {
 /// the time since the start and the generator of the run. Nothing: the load is over.
 using Traffic = std::function<std::optional<NextArrival>(Duration since, std::mt19937_64& random)>;
 
+/// Other settings apply from now on.
+struct NewScaling {
+  autoscaler::ScalingSpec scaling;
+};
+
+/// By hand.
+struct OrderToWake {};
+
+struct OrderToSleep {};
+
+/// A ready replica ends by itself.
+struct LostReplica {};
+
+/// No more replicas are started than there are then so many; absent: as many as are wanted.
+struct Room {
+  std::optional<std::int32_t> replicas = {};
+};
+
+/// Door and autoscaler stand still, as those of a process that is stopped.
+struct Standstill {
+  Duration length{0};
+};
+
+/// What happens to the service beside its requests.
+struct Happening {
+  Duration at{0};  ///< since the start; never before that of the one before
+  std::variant<NewScaling, autoscaler::BoundsInput, OrderToWake, OrderToSleep, LostReplica, Room,
+               Standstill>
+      what;
+};
+
+/// The next one, asked for at the start and after each. Nothing: there is none.
+using Happenings = std::function<std::optional<Happening>()>;
+
 /// Facts of the world beside a decision.
 struct Circumstances {
   std::int32_t want_before = 0;  ///< replicas asked for until now
@@ -39,10 +77,18 @@ using Judge = std::function<std::string(const autoscaler::ScaleState&, const Cir
 /// One service and the world around it. Everything random comes from `seed` and from the traffic.
 struct World {
   std::uint64_t seed = 1;
+  /// Both say when the autoscaler looks at it.
+  RevisionId revision{"default", "app-00001"};
+  TimePoint begin{std::chrono::seconds{1'700'000'000}};
+  /// Replicas that are ready at the beginning, and the state from which the autoscaler continues;
+  /// absent: there is none of either.
+  std::optional<autoscaler::ScalerStart> from = {};
   autoscaler::ScalingSpec scaling;
   std::int32_t container_concurrency = 10;  ///< requests at once on a replica; 0: without a limit
   std::int32_t queue_depth = 1000;          ///< how many may wait, at least 1
   Times start = Times::even(std::chrono::milliseconds{50}, std::chrono::seconds{3});
+  /// Of the first replicas, in the order in which they are started; then by `start`.
+  std::vector<Duration> first_starts = {};
   Times service = Times::even(std::chrono::milliseconds{5}, std::chrono::seconds{2});
   Times stat_delay = Times::even(Duration{0}, std::chrono::milliseconds{900});
   double stat_loss = 0;            ///< share of per-second stats and scrapes that never arrive
@@ -55,8 +101,10 @@ struct World {
   Duration quiet{std::chrono::seconds{150}};  ///< after the last request, for the way to zero
   /// The run ends before that when no request is left and so many pods; absent: it does not.
   std::optional<std::int32_t> rest = {};
+  std::optional<Duration> until = {};  ///< the run ends then, whatever runs; absent: as above
   Traffic traffic = {};
-  Judge judge = {};  ///< empty: nothing is judged
+  Happenings happenings = {};  ///< empty: there are none
+  Judge judge = {};            ///< empty: nothing is judged
 };
 
 /// The result of the run. Every request ends in exactly one of answered, refused and cut, or is
@@ -81,6 +129,9 @@ struct Outcome {
   loadgen::Histogram waits{};  ///< of requests that began to run: for a replica
   std::string breach;          ///< the first invariant that was broken, with its time; empty: none
 };
+
+/// Adds the run of another service; what is the most or the longest stays that of one of them.
+void add_to(Outcome& all, const Outcome& one);
 
 /// Replicas that remain when no request has come for long.
 [[nodiscard]] std::int32_t at_rest(const autoscaler::ScalingSpec& scaling);

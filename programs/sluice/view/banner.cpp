@@ -48,6 +48,11 @@ BannerService banner_service(const nlohmann::json& service) {
   return line;
 }
 
+std::string page_text(const std::string& page_url, const std::string& edit_page) {
+  if (edit_page.empty()) return page_url;
+  return fmt::format("file://{}, which opens {} with the token", edit_page, page_url);
+}
+
 std::string banner_text(const BannerFacts& facts) {
   std::string text = fmt::format("sluice {} · engine {}\n", facts.version, facts.engine);
   const std::size_t shown = std::min(facts.services.size(), kServicesShown);
@@ -63,12 +68,8 @@ std::string banner_text(const BannerFacts& facts) {
   for (const std::string& note : facts.notes) {
     text += "  note       " + note + "\n";
   }
-  if (!facts.edit_page.empty()) {
-    text += fmt::format("  page       file://{}, which opens {} with the token\n", facts.edit_page,
-                        facts.page_url);
-  } else if (!facts.page_url.empty()) {
-    text += fmt::format("  page       {}\n", facts.page_url);
-  }
+  if (!facts.page_url.empty())
+    text += "  page       " + page_text(facts.page_url, facts.edit_page) + "\n";
   if (!facts.api_url.empty()) text += token_line(facts);
   if (!facts.services.empty() && facts.services.front().url.starts_with("https:")) {
     text += fmt::format("  next       curl --cacert {} {}\n", facts.certificate,

@@ -28,7 +28,7 @@ struct BannerFacts {
   std::string api_url = {};             ///< of the front door; empty: nothing needs the token
   std::string token_file = {};          ///< the file of its header line
   bool allows_edit = false;             ///< the token changes things; otherwise it only reads
-  std::string page_url = {};            ///< of the dashboard; empty: a browser cannot open it
+  std::string page_url = {};            ///< of the dashboard
   std::string edit_page = {};           ///< the file that opens it with the token; may be empty
   std::int64_t ready_ms = 0;
   std::int64_t replicas = 0;  ///< running now
@@ -37,6 +37,10 @@ struct BannerFacts {
 /// As the engine describes a service to an `up`: url, min, max, target, utilization, metric,
 /// h2c.
 [[nodiscard]] BannerService banner_service(const nlohmann::json& service);
+
+/// Where a browser finds the dashboard: the link, or the file that opens it with the token if
+/// `edit_page` is one.
+[[nodiscard]] std::string page_text(const std::string& page_url, const std::string& edit_page);
 
 /// What `up` prints first (one-machine.md 1), ended by a newline.
 [[nodiscard]] std::string banner_text(const BannerFacts& facts);

@@ -6,14 +6,11 @@ from engine import BIN
 from program import Program
 from wire import eventually
 
-from .case import LOOPBACK, Autoscaler, AutoscalerTest
-from .fake_api import FakeApi
+from .replicas_case import ReplicasTest, lease_of
 from .test_nodes import FakeAgent
 
 UNAVAILABLE = 14
-SYSTEM = '/api/v1/namespaces/system'
-LEASE = '/apis/coordination.k8s.io/v1/namespaces/system/leases/autoscaler-bucket-00-of-01'
-RULES = {'buckets': '1', 'lease-duration': '3s', 'renew-deadline': '2s', 'retry-period': '500ms'}
+LEASE = lease_of(0, 1)
 
 
 class Agent(Program):
@@ -32,24 +29,7 @@ class Agent(Program):
         self.folder.cleanup()
 
 
-class Leading(AutoscalerTest):
-    def setUp(self):
-        super().setUp()
-        self.api = self.kept(FakeApi())
-        self.api.objects[f'{SYSTEM}/configmaps/config-leader-election'] = {
-            'metadata': {'name': 'config-leader-election', 'namespace': 'system', 'resourceVersion': '1'},
-            'data': RULES}
-
-    def kept(self, made):
-        self.addCleanup(made.close)
-        return made
-
-    def replica(self, number):
-        doors = {name: address for name, address in LOOPBACK.items() if name != 'SLUICE_STATS_ADDRESS'}
-        return self.kept(Autoscaler(self.platform, **{
-            **doors, 'SLUICE_PLATFORM': 'kubernetes', 'SLUICE_KUBECONFIG': self.api.kubeconfig,
-            'POD_NAME': f'autoscaler-{number}', 'POD_IP': f'127.0.0.{number}', 'SYSTEM_NAMESPACE': 'system'}))
-
+class Leading(ReplicasTest):
     def pair(self):
         """The one that leads, and one that stands by."""
         return self.replica(1).wait_leading(), self.replica(2)
@@ -60,7 +40,7 @@ class Leading(AutoscalerTest):
     @staticmethod
     def hears(running):
         """Whether it has a report of n1 that counts."""
-        return [node['silent'] for node in running.api('/nodes').json()['items']] == [False]
+        return [node['silent'] for node in running.api('/nodes?here=1').json()['items']] == [False]
 
     def wait_heard(self, running):
         eventually(lambda: self.hears(running), 'the report of n1')

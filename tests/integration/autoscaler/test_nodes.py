@@ -65,6 +65,8 @@ class Nodes(AutoscalerTest):
         self.assertEqual((node['name'], node['pressure'], node['admit_bytes'], node['silent']),
                          ('n1', 'high', 200 * MIB, False))
         self.assertEqual(node['throttled'][0]['pod'], 'app-1')
+        agent.report(admit=2**63 - 1)  # it has no gate
+        self.assertEqual(running.api('/nodes').json()['items'][0]['admit_bytes'], 8192 * MIB)
 
     def test_another_protocol_is_refused_with_both_numbers(self):
         agent = self.agent(self.start()).report(protocol=7)

@@ -131,7 +131,7 @@ class Levels(KnativeCase):
         self.assertGreater(self.served_by(activator), 0)
 
     def scaled_by(self, autoscaler, revision):
-        return fetch(autoscaler.addresses['api'], f'/api/v1/services/{self.space}/{revision}').status == 200
+        return fetch(autoscaler.addresses['api'], f'/api/v1/services/{self.space}/{revision}?here=1').status == 200
 
     def goes_by(self, activator, revision):
         """Whether a request on a new connection does."""

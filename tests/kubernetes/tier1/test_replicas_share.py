@@ -49,12 +49,12 @@ class Replica:
 
     def status(self, name):
         """What it reports of a revision that it scales; None when it does not."""
-        answer = fetch(self.program.addresses['api'], f'/api/v1/services/{self.case.place.name}/{name}')
+        answer = fetch(self.program.addresses['api'], f'/api/v1/services/{self.case.place.name}/{name}?here=1')
         return json.loads(answer.body) if answer.status == 200 else None
 
     def bound(self, name):
         """The rule that its last decision was bound by."""
-        path = f'/api/v1/services/{self.case.place.name}/{name}/explain'
+        path = f'/api/v1/services/{self.case.place.name}/{name}/explain?here=1'
         return json.loads(fetch(self.program.addresses['api'], path).body).get('bound_by')
 
     def scales(self, name):

@@ -252,7 +252,7 @@ class NodeAgents(StreamCase):
     def hears(self, pod):
         """Whether the node's reports come to this replica."""
         try:
-            found = fetch(f'{pod["status"]["podIP"]}:{API}', '/api/v1/nodes')
+            found = fetch(f'{pod["status"]["podIP"]}:{API}', '/api/v1/nodes?here=1')
         except (KeyError, OSError):  # it has only begun, or ended
             return False
         return [(one['name'], one['silent']) for one in json.loads(found.body)['items']] == [('n1', False)]

@@ -28,6 +28,19 @@ TEST(Expression, ReadsEveryKnownFigure) {
         Case{"error_rate>0.01", Metric::error_rate, 0, Comparison::greater, 0.01},
         Case{"cold_start.p95 > 800ms", Metric::cold_start, 95, Comparison::greater, 0.8},
         Case{"replicas.max == 8", Metric::replicas_max, 0, Comparison::equal, 8},
+        Case{"p0 > 1ms", Metric::latency_percentile, 0, Comparison::greater, 0.001},
+        Case{"mean < 20ms", Metric::latency_mean, 0, Comparison::less, 0.02},
+        Case{"service.p99 < 20ms", Metric::service_percentile, 99, Comparison::less, 0.02},
+        Case{"lag.p90 < 1ms", Metric::lag_percentile, 90, Comparison::less, 0.001},
+        Case{"refused > 0", Metric::refused, 0, Comparison::greater, 0},
+        Case{"lost > 0", Metric::lost, 0, Comparison::greater, 0},
+        Case{"non_2xx > 0", Metric::non_2xx, 0, Comparison::greater, 0},
+        Case{"rate < 190.5", Metric::rate, 0, Comparison::less, 190.5},
+        Case{"cold_start.count > 1", Metric::cold_start_count, 0, Comparison::greater, 1},
+        Case{"replicas.seconds > 90", Metric::replica_seconds, 0, Comparison::greater, 90},
+        Case{"panics > 0", Metric::panics, 0, Comparison::greater, 0},
+        Case{"generator != on_time", Metric::generator, 0, Comparison::not_equal, 0},
+        Case{"generator == late", Metric::generator, 0, Comparison::equal, 1},
         Case{" time_to_zero <= 75s ", Metric::time_to_zero, 0, Comparison::less_equal, 75}}) {
     const auto read = parse_expression(expected.text);
     ASSERT_TRUE(read) << expected.text;
@@ -38,6 +51,14 @@ TEST(Expression, ReadsEveryKnownFigure) {
   }
 }
 
+TEST(Expression, ReadsTheStatusOfAnAnswer) {
+  const auto read = parse_expression("status.404 > 0");
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->metric, Metric::status);
+  EXPECT_EQ(read->status, 404U);
+}
+
 TEST(Expression, RefusesMalformedExpressions) {
   for (const char* text : {"",
                            "p99",
@@ -46,7 +67,15 @@ TEST(Expression, RefusesMalformedExpressions) {
                            "p99 > 250",
                            "p99 > ms",
                            "p99 > -1ms",
-                           "p49 > 1s",
+                           "p-1 > 1s",
+                           "status > 1",
+                           "status.99 > 1",
+                           "status.4xx > 1",
+                           "service.max > 1s",
+                           "lag > 1ms",
+                           "generator == fine",
+                           "generator > on_time",
+                           "refused > 1%",
                            "p100 > 1s",
                            "p99.999 > 1s",
                            "px > 1s",
@@ -72,6 +101,15 @@ TEST(Expression, NamesAnUnknownFigure) {
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().what.find("'p99th'"), std::string::npos);
   EXPECT_FALSE(read.error().fix.empty());
+}
+
+TEST(Expression, MarksAFigureThatDoesNotExist) {
+  EXPECT_TRUE(parse_expression("no_such_figure > 1").error().unknown_figure);
+  EXPECT_TRUE(parse_expression("status.4xx > 1").error().unknown_figure);
+  EXPECT_FALSE(parse_expression("p99 > 1").error().unknown_figure);
+  EXPECT_FALSE(parse_expression("p99").error().unknown_figure);
+  EXPECT_EQ(parse_expression("eror_rate > 1%").error().text(),
+            "--fail-if 'eror_rate > 1%': unknown figure 'eror_rate'; did you mean 'error_rate'?");
 }
 
 TEST(Expression, NamesItselfAndTheValueThatDoesNotFitIt) {
@@ -125,6 +163,9 @@ TEST(Target, SplitsUrls) {
 
   for (const Case& expected :
        {Case{"http://app.localhost:8080", "app.localhost", 8080, "/", "app.localhost:8080"},
+        Case{"app.localhost:8080", "app.localhost", 8080, "/", "app.localhost:8080"},
+        Case{"localhost/at?u=http://b", "localhost", 80, "/at?u=http://b", "localhost"},
+        Case{"[::1]:81", "::1", 81, "/", "[::1]:81"},
         Case{"http://App.Example/a?b=1#c", "app.example", 80, "/a?b=1", "App.Example"},
         Case{"http://127.0.0.1?q", "127.0.0.1", 80, "/?q", "127.0.0.1"},
         Case{"http://[::1]:81/", "::1", 81, "/", "[::1]:81"}}) {
@@ -139,9 +180,9 @@ TEST(Target, SplitsUrls) {
 
 TEST(Target, RefusesUrlsItCannotServe) {
   for (const char* url :
-       {"", "app.localhost:8080", "https://app", "ftp://app", "http://", "http://:80", "http://a:0",
-        "http://a:65536", "http://a:b", "http://u@a", "http://a/b c", "http://a/\r\nX: y",
-        "http://[::1", "http://[]", "http://[::1]x"}) {
+       {"", "https://app", "ftp://app", "http://", "http://:80", "http://a:0", "http://a:65536",
+        "http://a:b", "http://u@a", "http://a/b c", "http://a/\r\nX: y", "http://[::1", "http://[]",
+        "http://[::1]x", "http:/a", ":80", "/path"}) {
     EXPECT_FALSE(parse_target(url)) << url;
   }
   EXPECT_FALSE(parse_target("http://a/" + std::string(9000, 'a')));

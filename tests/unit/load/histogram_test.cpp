@@ -20,6 +20,24 @@ Duration exact_percentile(std::vector<Duration> values, double percent) {
   return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
+TEST(Histogram, HasWhatAnotherHasCounted) {
+  Histogram one;
+  one.record(milliseconds{10}, 3);
+  one.record(milliseconds{40}, 0);
+  Histogram other;
+  other.record(milliseconds{20});
+  Histogram all;
+  all.add(one);
+  all.add(other);
+  all.add(Histogram{});
+
+  EXPECT_EQ(all.count(), 4U);
+  EXPECT_EQ(all.min(), milliseconds{10});
+  EXPECT_EQ(all.max(), milliseconds{20});
+  EXPECT_EQ(all.mean(), std::chrono::microseconds{12'500});
+  EXPECT_EQ(all.percentile(100), milliseconds{20});
+}
+
 TEST(Histogram, AgreesWithSortedValuesToThreeDigits) {
   std::mt19937_64 random{7};
   for (int round = 0; round < 20; ++round) {

@@ -57,6 +57,32 @@ TEST_F(LoadRunTest, KeepsOneConnectionForManyAnswers) {
   EXPECT_EQ(connections_, 1U);
 }
 
+TEST_F(LoadRunTest, ClosesAConnectionThatHasCarriedItsRequests) {
+  LoadPlan plan = one_by_one(50);
+  plan.reuse = 20;
+
+  const Tally tally = run(plan, [](std::string_view head) {
+    EXPECT_EQ(head.find("Connection:"), std::string_view::npos);
+    return Reply{ScriptedServer::ok("hello"), {}};
+  });
+
+  EXPECT_EQ(tally.ended(Ending::answered), 50U);
+  EXPECT_EQ(connections_, 3U);
+}
+
+TEST_F(LoadRunTest, AsksTheServerToCloseEachConnectionThatIsNotUsedAgain) {
+  LoadPlan plan = one_by_one(10);
+  plan.reuse = 1;
+
+  const Tally tally = run(plan, [](std::string_view head) {
+    EXPECT_NE(head.find("\r\nConnection: close\r\n"), std::string_view::npos);
+    return Reply{ScriptedServer::ok("hello"), {}};
+  });
+
+  EXPECT_EQ(tally.ended(Ending::answered), 10U);
+  EXPECT_EQ(connections_, 10U);
+}
+
 TEST_F(LoadRunTest, SendsRequestsAsPlanned) {
   LoadPlan plan = one_by_one(1);
   plan.method = "PUT";

@@ -27,7 +27,7 @@ TEST(Options, DefaultToFiftyASecondForHalfAMinute) {
 }
 
 TEST(Options, AcceptTheFlagsOfOtherGenerators) {
-  EXPECT_EQ(describe(plan_of({"-q", "200", "-z", "60s"})),
+  EXPECT_EQ(describe(plan_of({"-R", "200", "-z", "60s", "--latency"})),
             "open loop, 200/s for 60 s, poisson, seed 1");
   EXPECT_EQ(describe(plan_of({"-c", "8", "-d", "10s"})), "closed loop, 8 connections for 10 s");
   EXPECT_EQ(describe(plan_of({"-c", "1", "-n", "5"})), "closed loop, 1 connection, 5 requests");
@@ -35,8 +35,20 @@ TEST(Options, AcceptTheFlagsOfOtherGenerators) {
             "open loop, step 20:10s, 400:20s, uniform");
 }
 
+TEST(Options, LimitTheRequestsOfAConnection) {
+  EXPECT_EQ(plan_of({"--reuse", "always"}).reuse, std::nullopt);
+  EXPECT_EQ(plan_of({"--reuse", "never"}).reuse, 1U);
+  EXPECT_EQ(describe(plan_of({"--reuse", "1"})),
+            "open loop, 50/s for 30 s, a connection for each request, poisson, seed 1");
+  EXPECT_EQ(describe(plan_of({"-c", "8", "-n", "90", "--reuse", "1000"})),
+            "closed loop, 8 connections, 90 requests, 1 000 requests per connection");
+  for (const char* wrong : {"0", "-1", "often", "1.5", "", "99999999999999999999"}) {
+    EXPECT_NE(problem_of({"--reuse", wrong}).find("--reuse"), std::string::npos) << wrong;
+  }
+}
+
 TEST(Options, ReadTheRequestToSend) {
-  const LoadPlan plan = plan_of({"-H", "A: 1", "-H", "B:2", "-b", "hello", "-t", "5s"});
+  const LoadPlan plan = plan_of({"-H", "A: 1", "-H", "B:2", "-b", "hello", "--timeout", "5s"});
 
   EXPECT_EQ(plan.method, "POST");
   EXPECT_EQ(plan.body, "hello");
@@ -54,7 +66,7 @@ TEST(Options, NameTheFlagThatIsWrong) {
   EXPECT_NE(problem_of({"-c", "0"}), "");
   EXPECT_NE(problem_of({"-c", "10001"}), "");
   EXPECT_NE(problem_of({"-n", "0"}).find("--count"), std::string::npos);
-  EXPECT_NE(problem_of({"-t", "0s"}).find("--timeout"), std::string::npos);
+  EXPECT_NE(problem_of({"--timeout", "0s"}).find("--timeout"), std::string::npos);
   EXPECT_NE(problem_of({"--arrivals", "even"}).find("--arrivals"), std::string::npos);
   EXPECT_NE(problem_of({"-H", "no colon"}).find("-H"), std::string::npos);
   EXPECT_NE(problem_of({"-H", "Content-Length: 3"}).find("Content-Length"), std::string::npos);
@@ -67,6 +79,39 @@ TEST(Options, NameTheFlagThatIsWrong) {
             std::string::npos);
   EXPECT_NE(problem_of({"--shape", "1:24h, 1:1ms"}).find("--shape"), std::string::npos);
   EXPECT_NE(problem_of({"-o", "yaml"}).find("--output"), std::string::npos);
+}
+
+TEST(Options, RefuseFlagsThatMeanSomethingElseInAnotherGeneratorAndNameTheirOwn) {
+  for (const auto& [arguments, fix] : {std::pair{std::vector<std::string>{"-q", "20"}, "--rate"},
+                                       {{"-qps", "20"}, "--rate"},
+                                       {{"-qps=20"}, "--rate"},
+                                       {{"-t", "20"}, "--timeout"},
+                                       {{"-t4"}, "--timeout"},
+                                       {{"-d", "{\"a\": 1}"}, "--body"},
+                                       {{"-D", "body.json"}, "--body @FILE"},
+                                       {{"-T", "text/plain"}, "Content-Type"},
+                                       {{"-A", "text/plain"}, "Accept"},
+                                       {{"-U", "me"}, "User-Agent"},
+                                       {{"-a", "me:secret"}, "Authorization"},
+                                       {{"-host", "app"}, "-H 'Host: NAME'"},
+                                       {{"-s", "post.lua"}, "--body"},
+                                       {{"-disable-keepalive"}, "Connection: close"},
+                                       {{"-h2"}, "HTTP/2"}}) {
+    EXPECT_NE(problem_of(arguments).find(fix), std::string::npos) << arguments.front();
+  }
+}
+
+TEST(Options, EndWithOneForAFigureThatDoesNotExistAndWithTwoForWrongFlags) {
+  EXPECT_EQ(parse_options({kUrl, "--fail-if", "no_such > 1"}).error().status, 1);
+  EXPECT_EQ(parse_options({kUrl, "--fail-if", "p99 > 1"}).error().status, 2);
+  EXPECT_EQ(parse_options({kUrl, "--rate", "0"}).error().status, 2);
+}
+
+TEST(Options, RefuseAFlagThatIsEmpty) {
+  for (const char* const flag :
+       {"--shape", "--replay", "--duration", "-z", "--arrivals", "--method", "--json"}) {
+    EXPECT_NE(problem_of({flag, ""}).find(" is empty"), std::string::npos) << flag;
+  }
 }
 
 TEST(Options, TakeEveryShapeWithItsWholeLength) {
@@ -82,7 +127,7 @@ TEST(Options, TakeEveryShapeWithItsWholeLength) {
 
 TEST(Options, RefuseAShapeBesideFlagsThatSetRateOrTime) {
   for (const auto& [flag, value] : {std::pair{"--rate", "3"},
-                                    {"-q", "3"},
+                                    {"-R", "3"},
                                     {"-c", "2"},
                                     {"--duration", "5s"},
                                     {"-z", "5s"},
@@ -111,7 +156,7 @@ TEST(Options, ReadAReplay) {
 TEST(Options, RefuseAReplayBesideFlagsThatSetRateOrTime) {
   for (const auto& [flag, value] : {std::pair{"--shape", "1:10s"},
                                     {"--rate", "3"},
-                                    {"-q", "3"},
+                                    {"-R", "3"},
                                     {"-c", "2"},
                                     {"-d", "5s"},
                                     {"-z", "5s"},

@@ -53,6 +53,14 @@ TEST(Replay, SendsRecordedRequestsAtTheirTimesInOrder) {
   EXPECT_EQ(sent[3].as, SentAs::planned);
 }
 
+TEST(Replay, SendsRequestsInOrderWhoseTimesGoBackByLessThanAnHour) {
+  const std::vector<TraceCell> cells{recorded(50min, "GET"), recorded(51min, "GET"),
+                                     recorded(10min, "GET"), recorded(70min, "GET")};
+
+  EXPECT_EQ(times_of(sent_of({.format = TraceFormat::jsonl}, cells)),
+            (std::vector<Duration>{10min, 50min, 51min, 70min}));
+}
+
 TEST(Replay, LeavesOutWhatMayChangeSomething) {
   for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "CONNECT", "TRACE", "get", "X"}) {
     EXPECT_FALSE(sent_as(method)) << method;

@@ -36,12 +36,17 @@ class RunLoadTest : public ::testing::Test {
           "data: {\"service\":\"app\",\"id\":\"b\",\"state\":\"ready\"}\n\n",
           {}};
     }
+    if (head.find("Host: gone.localhost") != std::string_view::npos) {
+      return {"HTTP/1.1 404 Not Found\r\nSluice-Error: unknown-host\r\nContent-Length: 0\r\n\r\n",
+              {}};
+    }
+    if (head.find("Host: silent.localhost") != std::string_view::npos) return {};
     return {ScriptedServer::ok("fine"), {}};
   }
 
   // The exit status; the report goes to report_.
   int run(const std::string& host, std::vector<std::string> flags) {
-    flags.insert(flags.begin(), "http://" + host + ":" + std::to_string(server_.port()));
+    flags.insert(flags.begin(), host + ":" + std::to_string(server_.port()));
     testing::internal::CaptureStdout();
     const int status = run_load(flags);
     report_ = testing::internal::GetCapturedStdout();
@@ -76,11 +81,33 @@ TEST_F(RunLoadTest, ExitsByTheVerdict) {
   EXPECT_EQ(run("app.localhost", {"--no-such-flag"}), 2);
 }
 
+TEST_F(RunLoadTest, FailsWhenSluiceRefusedEverything) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run("gone.localhost", {"-c", "1", "-n", "3", "--fail-if", "errors > 0"}), 69);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("refused all 3 requests"),
+            std::string::npos);
+
+  EXPECT_EQ(run("gone.localhost", {"-c", "1", "-n", "3", "--fail-if", "status.404 > 0"}), 4);
+}
+
+TEST_F(RunLoadTest, FailsWhenNothingWasAnsweredInTime) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run("silent.localhost", {"-c", "1", "-n", "1", "--timeout", "50ms"}), 69);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("within the timeout"), std::string::npos);
+  EXPECT_FALSE(reports("LATE")) << report_;
+}
+
+TEST_F(RunLoadTest, ExitsOneForAFigureThatDoesNotExist) {
+  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "1", "--fail-if", "no_such > 1"}), 1);
+  EXPECT_EQ(report_, "") << "nothing was sent";
+}
+
 TEST_F(RunLoadTest, PrintsOneJsonObjectForPrograms) {
-  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "3", "-o", "json"}), 0);
+  EXPECT_EQ(run("app.localhost", {"-c", "1", "-n", "3", "--reuse", "never", "-o", "json"}), 0);
 
   EXPECT_EQ(report_.rfind("{\n  \"schema\": 1,", 0), 0U) << report_;
   EXPECT_TRUE(reports("\"answered\": 3,")) << report_;
+  EXPECT_TRUE(reports("\"reuse\": 1\n")) << report_;
   EXPECT_TRUE(reports("\"replicas_max\": 2")) << report_;
 }
 

@@ -109,6 +109,20 @@ TEST(TraceArrivals, WaitUntilNoCellCanComeBefore) {
   EXPECT_FALSE(arrivals.next());
 }
 
+TEST(TraceArrivals, PutCellsOfAnHourInOrderWhereTimesGoBackSoFar) {
+  TraceArrivals arrivals{1};
+  arrivals.keep_order(1h);
+  arrivals.add(cell_of(50min, 0s, 1));
+  arrivals.add(cell_of(10min, 0s, 1));
+  EXPECT_FALSE(arrivals.next());
+  arrivals.add(cell_of(70min, 0s, 1));
+
+  EXPECT_EQ(arrivals.next()->at, 10min);
+  EXPECT_FALSE(arrivals.next());
+  arrivals.end();
+  EXPECT_EQ(arrivals.next()->at, 50min);
+}
+
 TEST(TraceArrivals, OfOneTimeKeepTheOrderOfTheTrace) {
   TraceArrivals arrivals{1};
   for (const char* path : {"/a", "/b", "/c", "/d"}) arrivals.add(cell_of(1s, 0s, 1, path));

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <stdlib.h>
 #include <string>
+#include <zlib.h>
 
 namespace sluice::loadgen {
 namespace {
@@ -25,9 +26,18 @@ class TraceFileTest : public ::testing::Test {
     return path;
   }
 
+  std::string pack(const std::string& name, const std::string& text) {
+    const std::string path = folder_ + "/" + name;
+    gzFile_s* const file = gzopen(path.c_str(), "wb");
+    EXPECT_EQ(gzwrite(file, text.data(), static_cast<unsigned>(text.size())),
+              static_cast<int>(text.size()));
+    EXPECT_EQ(gzclose(file), Z_OK);
+    return path;
+  }
+
   // Requests, cells with durations, and the problem, as `3 1 `.
   static std::string read(const std::string& name) {
-    auto file = TraceFile::open(parse_trace_name(name), "http");
+    auto file = TraceFile::open(parse_trace_name(name), {});
     if (!file) return file.error().text();
     std::size_t with_durations = 0;
     while (!file->ended()) {
@@ -64,6 +74,48 @@ TEST_F(TraceFileTest, HasTheDurationsBesideIt) {
 
   write(durations, "something else\n");
   EXPECT_TRUE(read(counts).starts_with("'" + folder_ + "/" + durations + "', line 1: "));
+}
+
+TEST_F(TraceFileTest, IsUnpacked) {
+  std::string text = "at_s,path\n";
+  for (int i = 0; i < 100'000; ++i) text += "1,/a/path/of/number/" + std::to_string(i) + "\n";
+  const std::string packed = pack("long.csv.gz", text);
+
+  EXPECT_EQ(read(packed), "100000 0");
+  EXPECT_EQ(read(packed + ":csv"), "100000 0");
+}
+
+// Goal: a file that was cut is no shorter trace. Method: cut in the header of gzip, in the middle,
+// and in the sum at the end.
+TEST_F(TraceFileTest, NamesAFileThatEndsInTheMiddleOfWhatGzipWrote) {
+  std::string text = "at_s\n";
+  for (int i = 0; i < 1000; ++i) text += std::to_string(i) + "\n";
+  const std::string packed = pack("a.csv.gz", text);
+  const auto size = std::filesystem::file_size(packed);
+
+  for (const auto left : {size - 1, size - 8, size / 2, std::uintmax_t{12}}) {
+    std::filesystem::resize_file(packed, left);
+    EXPECT_EQ(read(packed), "'" + packed +
+                                "' ends in the middle of what gzip wrote; give the whole "
+                                "file")
+        << left;
+  }
+}
+
+TEST_F(TraceFileTest, NamesAFileThatGzipDidNotWriteSo) {
+  std::string text = "at_s\n";
+  for (int i = 0; i < 1000; ++i) text += std::to_string(i) + "\n";
+  const std::string packed = pack("a.csv.gz", text);
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(packed));
+  {
+    std::fstream file{packed, std::ios::binary | std::ios::in | std::ios::out};
+    file.seekp(size - 8);
+    file.put('!');
+  }
+
+  EXPECT_EQ(
+      read(packed),
+      "'" + packed + "' is damaged: it is no longer what gzip wrote; give a whole copy of it");
 }
 
 TEST_F(TraceFileTest, ProblemsNameTheFileAndTheLine) {

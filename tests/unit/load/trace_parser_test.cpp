@@ -1,9 +1,9 @@
 #include "load/core/trace_parser.h"
 
+#include "tests/unit/load/trace_reading.h"
+
 #include <gtest/gtest.h>
 
-#include "load/core/quantity.h"
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,60 +12,6 @@ namespace sluice::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
-
-// A cell as `1500+1000 x3 service host method path 12.5ms 200 64B`; what it lacks is left out.
-std::string shown(const TraceCell& cell) {
-  std::string text = plain(to_seconds(cell.at) * 1e3) + "+" + plain(to_seconds(cell.length) * 1e3) +
-                     " x" + std::to_string(cell.count);
-  for (const std::string* part : {&cell.service, &cell.host, &cell.method, &cell.path}) {
-    if (!part->empty()) text += " " + *part;
-  }
-  if (cell.duration) text += " " + plain(to_seconds(*cell.duration) * 1e3) + "ms";
-  if (!cell.service_times.empty()) {
-    text += " p50=" + plain(to_seconds(cell.service_times.at(0.5)) * 1e3) + "ms";
-  }
-  if (cell.status) text += " " + std::to_string(*cell.status);
-  if (cell.body_bytes) text += " " + std::to_string(*cell.body_bytes) + "B";
-  return text;
-}
-
-struct Read {
-  std::string cells;  // joined by `; `
-  std::string problem;
-  TraceFacts facts;
-
-  [[nodiscard]] std::string skipped() const { return describe_skipped(facts); }
-};
-
-Read read(std::string_view text, const TraceOptions& options = {}, std::size_t step = 1 << 20) {
-  Read out;
-  TraceParser parser{options};
-  const auto sink = [&out](const TraceCell& cell) {
-    out.cells += (out.cells.empty() ? "" : "; ") + shown(cell);
-  };
-  std::optional<Problem> problem;
-  while (!problem && !text.empty()) {
-    const std::string_view piece = text.substr(0, step);
-    text.remove_prefix(piece.size());
-    problem = parser.feed(piece, sink);
-  }
-  if (!problem) problem = parser.finish(sink);
-  if (problem) out.problem = problem->text();
-  out.facts = parser.facts();
-  return out;
-}
-
-// Goal: the format does not depend on how the bytes come. Method: whole, and cut at every size.
-Read read_in_every_cut(std::string_view text, const TraceOptions& options = {}) {
-  const Read whole = read(text, options);
-  for (const std::size_t step : {1U, 2U, 7U, 64U}) {
-    const Read cut = read(text, options, step);
-    EXPECT_EQ(cut.cells, whole.cells) << step;
-    EXPECT_EQ(cut.problem, whole.problem) << step;
-    EXPECT_EQ(cut.skipped(), whole.skipped()) << step;
-  }
-  return whole;
-}
 
 TEST(CsvTrace, ReadsEveryColumnInAnyOrder) {
   const Read out = read_in_every_cut(
@@ -222,6 +168,34 @@ TEST(AzureDurations, RefusesAnotherFile) {
   }
 }
 
+TEST(Azure2021Trace, BeginsWhenTheInvocationHadNotEnded) {
+  const Read out = read_in_every_cut(
+      "app,func,end_timestamp,duration\n"
+      "a1,f1,79.42153692245483,0.078\na1,f2,80,60\na2,f3,80.5,1e-03\na2,f3,81,100\n");
+
+  EXPECT_EQ(out.problem, "");
+  EXPECT_EQ(out.cells,
+            "79343.537+0 x1 f1 78ms; 20000+0 x1 f2 60000ms; 80499+0 x1 f3 1ms; 0+0 x1 f3 100000ms");
+  EXPECT_EQ(out.facts.format, TraceFormat::azure2021);
+  EXPECT_EQ(out.facts.origin, std::nullopt);
+}
+
+TEST(Azure2021Trace, CountsWhatItCannotUse) {
+  const std::vector<std::pair<const char*, const char*>> rows{
+      {"a,f,1", "other fields"},      {"a,f,1,2,3", "other fields"},
+      {"a,f,,1", "valid time"},       {"a,f,-1,1", "valid time"},
+      {"a,f,1e3,1", "valid time"},    {"a,f,9000,", "a figure"},
+      {"a,f,9000,-1", "a figure"},    {"a,f,9000,nan", "a figure"},
+      {"a,f,9000,86401", "a figure"}, {"a,f,5000,1", "more than an hour before"}};
+
+  for (const auto& [line, why] : rows) {
+    const Read out = read_in_every_cut("app,func,end_timestamp,duration\na,f,8600,0\n" +
+                                       std::string{line} + "\n");
+    EXPECT_EQ(out.facts.requests, 1U) << line;
+    EXPECT_NE(out.skipped().find(why), std::string::npos) << line << ": " << out.skipped();
+  }
+}
+
 constexpr const char* kRecordingHead =
     R"({"at_ns":1000000000000,"format":"sluice-recording/1","version":"1.0.0"})"
     "\n";
@@ -242,6 +216,34 @@ TEST(RecordingTrace, ReadsASecondOfTrafficAsACell) {
   EXPECT_EQ(out.skipped(), "");
 }
 
+TEST(RecordingTrace, ReadsTheTenthsThatItHas) {
+  const Read out = read_in_every_cut(
+      std::string{kRecordingHead} +
+      R"({"type":"traffic","at_ns":1001000000000,"arrivals":6,"service_ms":[[100,4]],"tenths":[1,0,0,3,0,0,0,0,0,0]}
+{"type":"eval","at_ns":1001250000000,"trigger":"tick"}
+{"type":"eval","at_ns":1001340000000,"trigger":"poke"}
+{"type":"traffic","at_ns":1002000000000,"arrivals":3,"service_ms":[],"tenths":[0,0,0,2,0,0,0,0,0,0]}
+{"type":"traffic","at_ns":1003000000000,"arrivals":1,"service_ms":[],"tenths":[0,0,0,2,0,0,0,0,0,0]}
+)");
+
+  EXPECT_EQ(out.problem, "");
+  EXPECT_EQ(out.skipped(), "");
+  // Two were still there at the end of the first second; the third had one that is counted twice.
+  EXPECT_EQ(out.cells,
+            "0+100 x1 p50=100ms; 300+100 x3 p50=100ms; 900+100 x2 p50=100ms; "
+            "1340+0 x1 p50=100ms; 1340+60 x1 p50=100ms; 1900+100 x1 p50=100ms; "
+            "2000+1000 x1 p50=100ms");
+}
+
+TEST(RecordingTrace, RequestsTakeTogetherWhatTheyTook) {
+  const Read out = read_in_every_cut(
+      std::string{kRecordingHead} +
+      R"({"type":"traffic","at_ns":1001000000000,"arrivals":4,"service_ms":[[100,4]],"service_total_ns":360000000}
+)");
+
+  EXPECT_EQ(out.cells, "0+1000 x4 p50=90ms");
+}
+
 TEST(RecordingTrace, CountsWhatItCannotUse) {
   const std::vector<std::pair<const char*, const char*>> rows{
       {R"({"type":"traffic","at_ns":1001000000000,"arri)", "other fields"},
@@ -254,6 +256,9 @@ TEST(RecordingTrace, CountsWhatItCannotUse) {
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":-1})", "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":60000001})", "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"service_ms":[[1]]})", "a figure"},
+      {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"tenths":["x"]})", "a figure"},
+      {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"tenths":[0,0,0,0,0,0,0,0,0,0,0]})",
+       "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"service_ms":[[1,2,3]]})",
        "a figure"},
       {R"({"type":"traffic","at_ns":1001000000000,"arrivals":1,"service_ms":[[-1,2]]})",
@@ -320,8 +325,11 @@ TEST(TraceParser, RefusesWhatIsNoTrace) {
 TEST(TraceParser, TakesAFormatThatIsNamed) {
   EXPECT_EQ(read("at_s\n1.125\n", {.format = TraceFormat::csv}).cells, "1125+0 x1");
   EXPECT_TRUE(read("at_s\n1\n", {.format = TraceFormat::azure2019})
+                  .problem.starts_with("line 1: it looks like csv, not like azure2019; leave out "
+                                       ":azure2019 or give another file"));
+  EXPECT_TRUE(read("1\n", {.format = TraceFormat::azure2019})
                   .problem.starts_with("line 1: the header is not HashOwner,"));
-  EXPECT_TRUE(read("at_s\n1\n", {.format = TraceFormat::sluice})
+  EXPECT_TRUE(read("1\n", {.format = TraceFormat::sluice})
                   .problem.starts_with("line 1: it is not the first line of a recording"));
   EXPECT_TRUE(read("when\n1\n", {.format = TraceFormat::csv})
                   .problem.starts_with("line 1: no column 'time' or 'at_s' in 'when'"));
@@ -337,6 +345,8 @@ TEST(TraceName, EndsWithAFormatOrIsAFile) {
   EXPECT_EQ(named("a.csv:csv"), "a.csv|csv");
   EXPECT_EQ(named("day:1:azure2019"), "day:1|azure2019");
   EXPECT_EQ(named("a:sluice"), "a|sluice");
+  EXPECT_EQ(named("a.log.gz:combined"), "a.log.gz|combined");
+  EXPECT_EQ(named("a:log"), "a:log|");
   EXPECT_EQ(named("a:other"), "a:other|");
   EXPECT_EQ(named(":csv"), ":csv|");
 }

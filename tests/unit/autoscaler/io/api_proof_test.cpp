@@ -57,6 +57,20 @@ TEST_F(ApiOnItsSocket, AllowsEachProofItsOwnRoutes) {
   EXPECT_FALSE(engine_.shutdown_done);
 }
 
+TEST_F(ApiOnItsSocket, OthersThanTheSocketDivideTrafficButClaimNoHostAndWriteNoFile) {
+  serve();
+  const std::string target = "/api/v1/services/default/app/traffic";
+  const std::string percents = R"({"percents":[{"revision":"app-00001","percent":100}]})";
+  const std::string tags = R"({"percents":[],"tags":[{"revision":"app-00001","tag":"old"}]})";
+  for (const Proof proof : {Proof::own_user, Proof::none}) {
+    show(proof);
+    EXPECT_EQ(ask("POST", target, percents)->status(), 200);
+    EXPECT_EQ(ask("POST", target + "?write=1", percents)->status(), 403);
+    EXPECT_EQ(ask("POST", target, tags)->status(), 403);
+    EXPECT_EQ(ask("POST", target, R"({"untags":["old"]})")->status(), 403);
+  }
+}
+
 TEST_F(ApiOnItsSocket, ShowsValuesOfTheEnvironmentOverTheSocketOnly) {
   serve();
   const std::string target = "/api/v1/services/default/app/spec";

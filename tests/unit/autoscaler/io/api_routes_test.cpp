@@ -135,6 +135,46 @@ TEST_F(ApiOnItsSocket, GivesListsInPages) {
   }
 }
 
+// Goal: nothing waits for the end of a long answer. Method: turns so short that each has one part.
+TEST_F(ApiOnItsSocket, OtherRequestsAreAnsweredWhileALongAnswerIsMade) {
+  engine_.count = 1000;
+  serve({.turn = Duration{-1}});
+  const auto asking = connect();
+  asking->send("GET /api/v1/services?limit=1000 HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_TRUE(until([&] { return engine_.statuses > 0; }));
+  const auto other = ask("GET", "/api/v1/version");
+  EXPECT_EQ(other->status(), 200);
+  EXPECT_LT(engine_.statuses, 500);
+  EXPECT_TRUE(asking->received.empty());
+  ASSERT_TRUE(until([&] { return asking->has("]}\n"); }));
+  EXPECT_EQ(json::parse(asking->body())["items"].size(), 1000U);
+}
+
+TEST_F(ApiOnItsSocket, WhatFitsATurnIsMadeInOne) {
+  engine_.count = 1000;
+  serve({.turn = std::chrono::hours{1}});
+  const auto asking = connect();
+  asking->send("GET /api/v1/services?limit=1000 HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_TRUE(until([&] { return engine_.statuses > 0; }));
+  EXPECT_EQ(engine_.statuses, 1000);
+}
+
+TEST_F(ApiOnItsSocket, GivesTheHistoryInPages) {
+  engine_.decided = 250;
+  serve();
+  const std::string path = "/api/v1/services/default/app/history";
+  json page = json::parse(ask("GET", path)->body());
+  EXPECT_EQ(page["items"].size(), 100U);
+  EXPECT_EQ(page["items"][0]["n"], 0);
+  page = json::parse(ask("GET", path + "?next=" + page["next"].get<std::string>())->body());
+  EXPECT_EQ(page["items"][0]["n"], 100);
+  page = json::parse(ask("GET", path + "?limit=200&next=200")->body());
+  EXPECT_EQ(page["items"].size(), 50U);
+  EXPECT_FALSE(page.contains("next"));
+  EXPECT_TRUE(json::parse(ask("GET", path + "?next=999")->body())["items"].empty());
+  EXPECT_EQ(ask("GET", path + "?limit=0")->status(), 400);
+}
+
 TEST_F(ApiOnItsSocket, PassesParametersToTheEngine) {
   serve();
   ask("GET", "/api/v1/services/default/app/logs?tail=7&replica=app%2D00001-1&previous=1");

@@ -26,6 +26,7 @@ class FakeServices final : public ServicesApi, public MachineApi {
   }
 
   Json status_of(const RevisionId& revision) override {
+    ++statuses;
     Json status = told;
     status["name"] = revision.name;
     return status;
@@ -74,15 +75,19 @@ class FakeServices final : public ServicesApi, public MachineApi {
     return Json{{"name", name.name}, {"keeps_awake", {{{"client", "10.1.2.3"}}}}};
   }
 
-  ApiResult<Json> history(const ServiceName& name, TimePoint) override {
+  ApiResult<std::unique_ptr<KeptRecords>> history(const ServiceName& name, TimePoint) override {
     if (name.name != "app") return missing(name.name);
-    return service_list(0, 1);
+    return std::unique_ptr<KeptRecords>{std::make_unique<Decisions>(decided)};
   }
 
-  void recording(const ServiceName& name, TimePoint since, RecordingDone done) override {
+  ApiResult<http::AnswerParts> recording(const ServiceName& name, TimePoint since) override {
     recorded_since = since;
-    if (name.name != "app") return done(missing(name.name));
-    done(std::string{"{\"format\":\"sluice-recording/1\"}\n"});
+    if (name.name != "app") return missing(name.name);
+    return http::AnswerParts{[lines = 0](std::string& body) mutable {
+      if (lines++ > 0) return false;
+      body += "{\"format\":\"sluice-recording/1\"}\n";
+      return true;
+    }};
   }
 
   Json not_kept(const ServiceName& /*name*/, TimePoint /*since*/) override { return lost; }
@@ -132,6 +137,8 @@ class FakeServices final : public ServicesApi, public MachineApi {
 
   Json told = Json::object();  ///< what the status of a service has besides its name
   int count = 1;
+  int statuses = 0;         ///< of lists, made so far
+  std::size_t decided = 1;  ///< decisions of its history
   bool is_ready = true;
   std::vector<std::string> calls;
   std::optional<TimePoint> explained_at;
@@ -144,6 +151,22 @@ class FakeServices final : public ServicesApi, public MachineApi {
   std::shared_ptr<int> session = std::make_shared<int>(0);  ///< held by sessions that have an end
 
  private:
+  // {"n":0} and so on; it takes some calls to find them.
+  class Decisions final : public KeptRecords {
+   public:
+    explicit Decisions(std::size_t count) : count_{count} {}
+
+    bool find() override { return ++calls_ < 3; }
+
+    [[nodiscard]] std::size_t count() const override { return calls_ < 3 ? 0 : count_; }
+
+    void write(std::string& out, std::size_t place) override { out += Json{{"n", place}}.dump(); }
+
+   private:
+    std::size_t count_;
+    int calls_ = 0;
+  };
+
   static http::ApiProblem missing(const std::string& name) {
     return {404, "no-such-service", "No such service", "no service is named " + name,
             "services here: app"};

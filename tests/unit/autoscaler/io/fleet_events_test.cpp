@@ -158,7 +158,7 @@ TEST_F(FleetEventsTest, ADecisionIsPublishedAndKept) {
   EXPECT_EQ(decision["bounded"], 10);
   const auto history = api_.history({"shop", "web"}, {});
   ASSERT_TRUE(history);
-  EXPECT_EQ(history->back()["bounded"], 10);
+  EXPECT_EQ(records_of(*history).back()["bounded"], 10);
   const auto explained = api_.explain({"shop", "web"}, clock_.now());
   ASSERT_TRUE(explained);
   EXPECT_EQ((*explained)["bounded"], 10);
@@ -200,6 +200,38 @@ TEST_F(FleetEventsTest, AWrongAnnotationIsAWarning) {
   EXPECT_TRUE(warning.contains("fix"));
 }
 
+TEST_F(FleetEventsTest, AChangedSpecIsAnEventAndOtherPodsAreNoChangeOfIt) {
+  events_.begin();
+  model::Revision revision;
+  revision.id = kShop;
+  revision.service = "shop";
+  add_pods(revision, {"ready"});
+  fleet_.on_revision(revision);
+  add_pods(revision, {"ready"});
+  fleet_.on_revision(revision);
+  for (const json& event : events({"service"})) EXPECT_NE(event.value("event", ""), "changed");
+  revision.annotations = {{"autoscaling.knative.dev/target", "7"}};
+  fleet_.on_revision(revision);
+  const std::vector<json> changed = events({"service"});
+  ASSERT_EQ(changed.size(), 1U);
+  EXPECT_EQ(changed[0]["event"], "changed");
+  EXPECT_EQ(changed[0]["service"], "shop");
+  EXPECT_EQ(changed[0]["target"], 7);
+}
+
+TEST_F(FleetEventsTest, ThePressureOfANodeIsAnEventOfNoService) {
+  proto::NodeReport report;
+  report.node = "n1";
+  report.pressure = proto::NodePressure::high;
+  static_cast<void>(nodes_.hear(std::move(report), clock_.now()));
+  events_.pressure_changed("n1", nodes_.nodes().at("n1"));
+  const json event = events({"memory"}).at(0);
+  EXPECT_EQ(event["node"], "n1");
+  EXPECT_EQ(event["pressure"], "high");
+  EXPECT_EQ(event["why"], "on node n1");
+  EXPECT_FALSE(event.contains("service"));
+}
+
 TEST_F(FleetEventsTest, WakeAndSleepChangeTheOrder) {
   platform_.replicas = 0;
   pods({});
@@ -221,7 +253,6 @@ TEST_F(FleetEventsTest, TheReplicaThatGovernsAMissingServiceIsNamed) {
               .nodes = &nodes_,
               .placement = placement_,
               .events = ring_,
-              .loop = clock_,
               .elsewhere = [](const RevisionId& id) { return id.name + "-holder at 10.0.0.5"; }}};
 
   const auto missing = shared.wake({"shop", "other"});

@@ -7,6 +7,7 @@
 #include "common/api/event_ring.h"
 #include "common/loop/manual_loop.h"
 #include "tests/unit/autoscaler/io/fake_platform.h"
+#include "tests/unit/autoscaler/io/records_of.h"
 #include "tests/unit/autoscaler/io/unanswered.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +68,7 @@ class FleetTest : public ::testing::Test {
   [[nodiscard]] std::size_t decisions() const {
     model::Revision of;
     of.id = kShop;
-    return history_.decisions(of, TimePoint{}).size();
+    return records_of(history_.decisions(of, TimePoint{})).size();
   }
 
   [[nodiscard]] std::string order() const {
@@ -85,8 +86,7 @@ class FleetTest : public ::testing::Test {
              .hub = hub_,
              .nodes = &nodes_,
              .placement = placement_,
-             .events = ring_,
-             .loop = clock_}};
+             .events = ring_}};
   }
 
   ManualTime time_;

@@ -248,6 +248,49 @@ TEST_F(FleetTest, ARetiredRevisionLosesItsPodsWhateverIsReported) {
   EXPECT_FALSE(hub_.state(kShop)->cannot_scale);
 }
 
+TEST_F(FleetTest, ListsWhatIsInServiceInOrderAndWhatEachServiceHas) {
+  const auto report = [this](const std::string& space, const std::string& name,
+                             const std::string& service, bool in_service = true) {
+    model::Revision revision;
+    revision.id = {space, name};
+    revision.service = service;
+    revision.in_service = in_service;
+    fleet_.on_revision(std::move(revision));
+  };
+  const auto serving = [this] {
+    std::string names;
+    for (const Revision* each : fleet_.serving()) names += each->facts().id.name + " ";
+    return names;
+  };
+  const auto of = [this](const std::string& space, const std::string& service) {
+    std::string names;
+    for (const Revision* each : fleet_.of_service(space, service))
+      names += each->facts().id.name + " ";
+    return names;
+  };
+  report("shop", "web-00002", "web");
+  report("shop", "pay-00001", "pay");
+  report("depot", "web-00009", "web");
+  report("shop", "web-00001", "web", false);
+  EXPECT_EQ(serving(), "web-00009 pay-00001 web-00002 ");
+  EXPECT_EQ(of("shop", "web"), "web-00001 web-00002 ");
+  EXPECT_EQ(of("depot", "web"), "web-00009 ");
+  EXPECT_EQ(of("depot", "pay"), "");
+
+  report("shop", "web-00002", "web", false);
+  report("shop", "web-00001", "web", true);
+  report("shop", "pay-00001", "cash");
+  EXPECT_EQ(serving(), "web-00009 pay-00001 web-00001 ");
+  EXPECT_EQ(of("shop", "pay"), "");
+  EXPECT_EQ(of("shop", "cash"), "pay-00001 ");
+
+  fleet_.on_revision_gone({"shop", "web-00001"});
+  fleet_.on_revision_released({"depot", "web-00009"});
+  EXPECT_EQ(serving(), "pay-00001 ");
+  EXPECT_EQ(of("shop", "web"), "web-00002 ");
+  EXPECT_EQ(of("depot", "web"), "");
+}
+
 TEST_F(FleetTest, TheIdlestPodIsChosenByItsCurrentLoad) {
   around_.load_now = [](const RevisionId&, const PodId& pod) {
     return pod.name == "Deployment/a-0" ? 0.0 : 5.0;

@@ -23,7 +23,9 @@ const About kOf{kApp, "app"};
 std::vector<json> lines_of(const Recording& recording, TimePoint since = {}) {
   RecordingText text{recording.stretches(), kOf, "1.2.3", since};
   std::vector<json> lines;
-  for (std::string line; text.next(line); line.clear()) lines.push_back(reading::parsed(line));
+  for (std::string line; text.next(line); line.clear()) {
+    if (!line.empty()) lines.push_back(reading::parsed(line));
+  }
   return lines;
 }
 
@@ -65,6 +67,19 @@ TEST(RecordingJson, FromAnyTimeOnItIsDecidedAgainAsItWas) {
     const auto lines = lines_of(world.recording(), at(since));
     ASSERT_EQ(differing(lines), 0) << "since " << since;
   }
+}
+
+TEST(RecordingJson, TheWayToWhereItBeginsIsGoneALittleInEachCall) {
+  RecordedWorld world{7};
+  world.run(500);
+  const auto stretches = world.recording().stretches();
+  ASSERT_GT(stretches.size(), 1U);
+  RecordingText text{stretches, kOf, "1.2.3", stretches[1].start.at - std::chrono::seconds{1}};
+  int calls = 0;
+  std::string line;
+  while (line.empty() && text.next(line)) ++calls;
+  EXPECT_GT(calls, 10);
+  EXPECT_TRUE(reading::parsed(line).contains("format"));
 }
 
 TEST(RecordingJson, BeginsWithTheFirstEvaluationSinceTheTimeThatWasAskedFor) {
@@ -152,19 +167,44 @@ TEST(RecordingJson, NotesComeBackAsTheyWere) {
                             .arrivals = 9,
                             .held = 1,
                             .in_flight = 2,
-                            .service = {{std::chrono::microseconds{1500}, 8}}};
+                            .service = {{std::chrono::microseconds{1500}, 8}},
+                            .service_total = std::chrono::milliseconds{11},
+                            .waited = {{std::chrono::microseconds{2500}, 2}},
+                            .tenths = {0, 3}};
   const auto again = read_recorded(recorded_json(traffic, kOf));
   ASSERT_TRUE(again);
   const auto& note = std::get<TrafficNote>(*again->input);
   EXPECT_EQ(note.at, traffic.at);
   EXPECT_EQ(note.arrivals, 9);
   EXPECT_EQ(note.service, traffic.service);
+  EXPECT_EQ(note.service_total, traffic.service_total);
+  EXPECT_EQ(note.waited, traffic.waited);
+  EXPECT_EQ(note.tenths, traffic.tenths);
 
   ColdStartNote start{.at = at(2)};
   start.took.start = std::chrono::milliseconds{57};
   const auto cold = read_recorded(recorded_json(start, kOf));
   ASSERT_TRUE(cold);
   EXPECT_EQ(std::get<ColdStartNote>(*cold->input).took, start.took);
+
+  for (const ReplicaEvent event :
+       {ReplicaEvent::started, ReplicaEvent::ready, ReplicaEvent::lost, ReplicaEvent::gone}) {
+    const ReplicaNote replica{.at = at(3), .event = event, .replicas = 2};
+    const auto read = read_recorded(recorded_json(replica, kOf));
+    ASSERT_TRUE(read) << name(event);
+    EXPECT_EQ(std::get<ReplicaNote>(*read->input).event, event);
+    EXPECT_EQ(std::get<ReplicaNote>(*read->input).replicas, 2);
+  }
+}
+
+TEST(RecordingJson, WhatAnOlderProgramDidNotNoteIsNothing) {
+  nlohmann::json line = recorded_json(TrafficNote{.at = at(1), .arrivals = 9}, kOf);
+  line.erase("service_total_ns");
+  line.erase("wait_ms");
+  const auto read = read_recorded(line);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(std::get<TrafficNote>(*read->input).arrivals, 9);
+  EXPECT_TRUE(std::get<TrafficNote>(*read->input).waited.empty());
 }
 
 TEST(RecordingJson, AFigureThatIsNoNumberIsReadAsOne) {

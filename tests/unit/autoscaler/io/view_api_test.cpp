@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,10 +84,7 @@ class ViewTest : public FleetTest {
     auto answer = ask(target, proof);
     if (!answer) return {};
     std::string body = answer->body;
-    while (answer->pieces) {
-      const auto piece = answer->pieces();
-      if (!piece) break;
-      body += *piece;
+    while (answer->parts && answer->parts(body)) {
     }
     return json::parse(body);
   }
@@ -250,6 +249,73 @@ TEST_F(ViewTest, AReaderOfTheFleetGetsChangedRowsOnceASecond) {
   EXPECT_EQ(last["gone"], json::array({"shop/pay"}));
 }
 
+TEST_F(ViewTest, ManyChangesComeInSeveralEventsThatHaveAllOfThem) {
+  constexpr int kServices = 250;
+  const auto name = [](int i) { return "s" + std::to_string(1'000 + i); };
+  for (int i = 0; i < kServices; ++i) pods(name(i), {});
+  time_.run_for(1s);
+  const auto reader = ask("/api/v1/live?view=fleet")->stream->states;
+  for (int i = 0; i < kServices; ++i) pods(name(i), {"ready"});
+  time_.run_for(1s);
+  std::set<std::string> told;
+  int events = 0;
+  for (std::string text = reader->take(); !text.empty(); text = reader->take()) {
+    ++events;
+    const json rows = data_of(text)["rows"];
+    EXPECT_LE(rows.size(), 100U);
+    for (const json& row : rows) told.insert(row["name"].get<std::string>());
+  }
+  EXPECT_EQ(told.size(), static_cast<std::size_t>(kServices));
+  EXPECT_EQ(events, 3);
+
+  for (int i = 0; i < kServices; ++i) fleet_.on_revision_gone({"shop", name(i) + "-00001"});
+  time_.run_for(1s);
+  std::size_t gone = 0;
+  for (std::string text = reader->take(); !text.empty(); text = reader->take()) {
+    EXPECT_LE(data_of(text)["gone"].size(), 100U);
+    gone += data_of(text)["gone"].size();
+  }
+  EXPECT_EQ(gone, static_cast<std::size_t>(kServices));
+}
+
+TEST_F(ViewTest, ASeriesIsMadeALittleAtATimeAndIsThatOfOneReading) {
+  with_front();
+  pods("pay", {"ready"});
+  time_.run_for(200s);
+  const auto answer = ask("/api/v1/services/shop/pay/series?since=150s");
+  std::string body = answer->body;
+  std::size_t longest = 0;
+  for (bool more = true; more;) {
+    std::string part;
+    more = answer->parts(part);
+    longest = std::max(longest, part.size());
+    body += part;
+  }
+  const json series = json::parse(body);
+  ASSERT_EQ(series["rows"].size(), 150U);
+  EXPECT_LT(longest, body.size() / 5);
+  const std::int64_t start = series["start"];
+  const auto book = view_->series().read(view_->series_of(*fleet_.revisions().begin()->second),
+                                         start, start + 150, 1);
+  for (std::size_t i = 0; i < 150; ++i) {
+    ASSERT_EQ(series["rows"][i].is_null(), !book.rows[i]) << i;
+    if (book.rows[i]) EXPECT_EQ(series["rows"][i][0], (*book.rows[i])[Figure::ready]);
+  }
+  const json tens = get("/api/v1/services/shop/pay/series?since=6h");
+  EXPECT_EQ(tens["step_ms"], 10'000);
+  EXPECT_EQ(tens["rows"].size(), 2160U);
+  EXPECT_EQ(get("/api/v1/services/shop/pay/series?since=6h&step=1h")["rows"].size(), 6U);
+}
+
+TEST_F(ViewTest, ListsColdStartsTheNewestFirst) {
+  pods("pay", {"ready"});
+  const model::Revision& of = fleet_.revisions().begin()->second->facts();
+  for (int i = 0; i < 3; ++i) history_.record_cold_start(of, clock_.now(), {{"n", i}});
+  const json answer = get("/api/v1/services/shop/pay/cold-starts");
+  ASSERT_EQ(answer["items"].size(), 3U);
+  EXPECT_EQ(answer["items"][0]["n"], 2);
+}
+
 TEST_F(ViewTest, WithoutReadersAFleetAsleepCausesNoLook) {
   pods("web", {});
   auto reader = ask("/api/v1/live?view=fleet")->stream->states;
@@ -349,6 +415,11 @@ TEST_F(ViewTest, AStreamOfAServiceHasItsEventsAndNoOthers) {
   EXPECT_NE(text({{"type", "decision"}, {"service", "pay"}}), "");
   EXPECT_EQ(text({{"type", "decision"}, {"service", "web"}}), "");
   EXPECT_NE(text({{"type", "memory"}, {"pressure", "high"}}), "");
+  EXPECT_TRUE(stream->filter.matches({.type = "move", .space = "shop", .service = "pay"}));
+  EXPECT_NE(text({{"type", "move"}, {"service", "pay"}}), "");
+  EXPECT_EQ(text({{"type", "move"}, {"service", "web"}}), "");
+  EXPECT_TRUE(stream->filter.matches({.type = "place"}));
+  EXPECT_NE(text({{"type", "place"}, {"name", "fast"}}), "");
   EXPECT_NE(text({{"type", "service"}, {"name", "pay"}, {"event", "changed"}}).find("event: spec"),
             std::string::npos);
   EXPECT_NE(text({{"type", "service"}, {"name", "pay"}}).find("event: service"), std::string::npos);

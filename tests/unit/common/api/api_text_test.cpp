@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <limits>
+#include <string>
+#include <vector>
+
 namespace sluice::http {
 namespace {
 
@@ -56,6 +60,59 @@ TEST(ApiPage, ContinuesWhereTheLastOneEnded) {
   EXPECT_FALSE(page("/?limit=0", 250).has_value());
   EXPECT_FALSE(page("/?limit=1001", 250).has_value());
   EXPECT_FALSE(page("/?next=x", 250).has_value());
+  EXPECT_EQ(page("/?next=18446744073709551615", std::numeric_limits<std::size_t>::max())->begin,
+            page("/?next=18446744073709551615", std::numeric_limits<std::size_t>::max())->end);
+  EXPECT_EQ(page_within({200, 300}, 250).end, 250U);
+  EXPECT_EQ(page_within({300, 400}, 250).begin, 250U);
+}
+
+// What the parts of an answer come to, each made by a call of its own.
+std::vector<std::string> made(const AnswerParts& parts) {
+  std::vector<std::string> all;
+  bool more = true;
+  while (more) {
+    std::string piece;
+    more = parts(piece);
+    all.push_back(piece);
+  }
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& pieces) {
+  std::string all;
+  for (const std::string& piece : pieces) all += piece;
+  return all;
+}
+
+TEST(ApiParts, APageIsMadeItemByItemAndLeavesOutWhatIsGone) {
+  const auto page = [](const ApiPage& shown, std::size_t size, const std::string& more = "") {
+    return made(parts_of_page(
+        shown, size,
+        [](std::string& body, std::size_t place) {
+          if (place != 0 && place != 2) body += std::to_string(place);
+        },
+        more));
+  };
+  const auto parts = page({10, 15}, 15);
+  EXPECT_EQ(joined(parts), "{\"items\":[1,3,4]}\n");
+  EXPECT_EQ(parts.size(), 6U) << "one for each item, and one for the end";
+  EXPECT_EQ(joined(page({0, 2}, 3)), "{\"items\":[1],\"next\":\"2\"}\n");
+  EXPECT_EQ(joined(page({3, 3}, 3)), "{\"items\":[]}\n");
+  EXPECT_EQ(joined(page({0, 2}, 3, ",\"a\":1")), "{\"items\":[1],\"next\":\"2\",\"a\":1}\n");
+}
+
+TEST(ApiParts, AnAnswerBeginsWhenWhatItIsMadeFromIsFound) {
+  int looks = 0;
+  const auto parts =
+      made(parts_after([&looks] { return ++looks < 4; },
+                       [&looks] {
+                         return parts_of_page({0, 1}, 1, [looks](std::string& body, std::size_t) {
+                           body += std::to_string(looks);
+                         });
+                       }));
+  EXPECT_EQ(joined(parts), "{\"items\":[4]}\n");
+  EXPECT_EQ(parts.size(), 6U);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(parts[static_cast<std::size_t>(i)], "");
 }
 
 TEST(ApiPage, NamesTheNextOneUnlessItIsTheLast) {

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace sluice::http {
 namespace {
 
@@ -242,6 +244,24 @@ TEST(ForwardedFrom, MatchesTheReference) {
   EXPECT_EQ(forwarded_from(",b", "h", ""), "for=host=h, for=b");
   EXPECT_EQ(forwarded_from("1.2.3.4:80", "", ""), "for=\"[1.2.3.4:80]\"");
   EXPECT_EQ(forwarded_from("", "", ""), "");
+}
+
+TEST(RequestForwarding, ToAHopWithCredentialsOfOursOnlyChosenFieldsPass) {
+  const std::array<std::string_view, 2> only{"Accept", "If-None-Match"};
+  RequestRewrite rewrite;
+  rewrite.host = "api.example";
+  rewrite.target = "/below/a?b";
+  rewrite.only = only;
+  rewrite.more = "Authorization: Bearer ours\r\n";
+
+  const std::string fields =
+      "accept: text/html\r\nCookie: a=b\r\nAuthorization: Basic x\r\nImpersonate-User: root\r\n"
+      "X-Forwarded-For: 10.0.0.1\r\nX-Remote-User: root\r\nTe: trailers\r\n"
+      "If-None-Match: \"1\"\r\nConnection: If-None-Match\r\n";
+
+  EXPECT_EQ(rewritten(fields, rewrite),
+            "GET /below/a?b HTTP/1.1\r\nHost: api.example\r\naccept: text/html\r\n"
+            "If-None-Match: \"1\"\r\nAuthorization: Bearer ours\r\n\r\n");
 }
 
 TEST(ResponseForwarding, DropsHopByHopFieldsAndAddsNothing) {

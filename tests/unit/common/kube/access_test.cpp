@@ -136,6 +136,33 @@ TEST(KubeAccess, IsFoundByTheFirstVariableThatIsSet) {
   EXPECT_EQ(usual->address.port, 2);
 }
 
+TEST(KubeAccess, WhatAPersonChoosesGoesBeforeTheEnvironment) {
+  const files::ScratchDirectory scratch;
+  const std::string text =
+      "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: u}}, "
+      "{name: b, context: {cluster: b, user: u}}]\nusers: [{name: u, user: {}}]\n"
+      "clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}, "
+      "{name: b, cluster: {server: 'http://127.0.0.1:2'}}]\n";
+  scratch.write("config", text);
+  scratch.write("other", config("server: 'http://127.0.0.1:3'", ""));
+  const std::string file = scratch.path() / "config";
+  const auto environment = environment_of({{"KUBECONFIG", file}});
+
+  const auto context = find_access(environment, {.kubeconfig = {}, .context = "b"});
+  const auto chosen =
+      find_access(environment, {.kubeconfig = scratch.path() / "other", .context = {}});
+  const auto unknown = find_access(environment, {.kubeconfig = {}, .context = "c"});
+  const auto in_pod = find_access(environment_of({{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}}),
+                                  {.kubeconfig = {}, .context = "b"});
+
+  ASSERT_TRUE(context.has_value() && chosen.has_value());
+  EXPECT_EQ(context->address.port, 2);
+  EXPECT_EQ(chosen->address.port, 3);
+  ASSERT_FALSE(unknown.has_value() || in_pod.has_value());
+  EXPECT_NE(unknown.error().what.find("no entry named 'c'"), std::string::npos);
+  EXPECT_NE(in_pod.error().fix.find("--kubeconfig"), std::string::npos);
+}
+
 TEST(KubeAccess, NamesEverythingThatWasTried) {
   const auto none = find_access(environment_of({}));
   const auto several = find_access(environment_of({{"KUBECONFIG", "/a:/b"}}));

@@ -92,6 +92,15 @@ TEST(HeadroomPolicy, OrderOfChoiceCanBeUsageOrGrowth) {
   EXPECT_EQ(first_word(settings, scene), "high [steep:100m] 0");
 }
 
+TEST(HeadroomPolicy, AFactorNearZeroOpensTheGateWide) {
+  Scene scene{10'000};
+  scene.used(1000);
+  PolicySettings settings = plain();
+  settings.overcommit_factor = 1e-300;
+  scene.add("a", 1000, 4000);
+  EXPECT_GE(HeadroomPolicy{settings}.decide(scene.seen).admit_bytes, 10'000 * kMiB);
+}
+
 TEST(HeadroomPolicy, ClassComesBeforeAge) {
   Scene scene{10'000};
   scene.used(7000);

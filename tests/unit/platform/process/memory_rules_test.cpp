@@ -100,6 +100,15 @@ TEST(MemoryRules, TheFirstReplicaMayStartOnAFullMachine) {
   EXPECT_FALSE(rules.ask("app-00001-2", "app-00001", 512 * kMiB, kStart).granted);
 }
 
+TEST(MemoryRules, ShowsNoMoreRoomThanTheMachineHas) {
+  MemoryRules rules{true};
+
+  (void)rules.look(used(20), {}, kStart);
+
+  EXPECT_GT(rules.decision().room_bytes, 1024 * kMiB) << "claims are seldom used up";
+  EXPECT_EQ(rules.admit_bytes(), 1024 * kMiB);
+}
+
 TEST(MemoryRules, BoundsReplicasThatStartWithTheFirst) {
   MemoryRules rules{true};
   (void)rules.look(used(800), {}, kStart);

@@ -39,6 +39,21 @@ TEST_F(NodeBookTest, TheGateOfANodeAdmitsWhatWasReported) {
   EXPECT_EQ(book_.gates().admitted("n1"), 0);
 }
 
+TEST_F(NodeBookTest, AnotherPressureIsNewsAndTheFirstOneIfItIsHigh) {
+  const auto is_news = [this](const std::string& node, proto::NodePressure pressure) {
+    proto::NodeReport made = report(node, 0);
+    made.pressure = pressure;
+    return std::get<NodeBook::Heard>(book_.hear(std::move(made), kStart)).other_pressure;
+  };
+  using Pressure = proto::NodePressure;
+  EXPECT_FALSE(is_news("n1", Pressure::ok));
+  EXPECT_FALSE(is_news("n1", Pressure::ok));
+  EXPECT_TRUE(is_news("n1", Pressure::high));
+  EXPECT_FALSE(is_news("n1", Pressure::high));
+  EXPECT_TRUE(is_news("n1", Pressure::ok));
+  EXPECT_TRUE(is_news("n2", Pressure::critical));
+}
+
 TEST_F(NodeBookTest, NamesPodsThatAreThrottledWhileTheyAre) {
   proto::NodeReport pressed = report("n1", 0);
   pressed.throttled.push_back(

@@ -230,7 +230,12 @@ TEST(InputCode, WhatWasAppendedIsRead) {
                           .arrivals = 400,
                           .held = 2,
                           .in_flight = 1,
-                          .service = {{std::chrono::milliseconds{20}, 399}}});
+                          .service = {{std::chrono::milliseconds{20}, 399}},
+                          .service_total = seconds{7},
+                          .waited = {{std::chrono::milliseconds{5}, 3}},
+                          .tenths = {1, 0, 0, 0, 0, 0, 0, 0, 0, 7}});
+  code.append(
+      ReplicaNote{.at = at(3.5), .event = ReplicaEvent::ready, .replicas = 4, .took = seconds{1}});
   ColdStartNote start{.at = at(4)};
   start.took.start = seconds{2};
   code.append(start);
@@ -250,6 +255,14 @@ TEST(InputCode, WhatWasAppendedIsRead) {
   const auto second = std::get<TrafficNote>(*reader.next());
   EXPECT_EQ(second.arrivals, 400);
   EXPECT_EQ(second.service.at(0).second, 399U);
+  EXPECT_EQ(second.service_total, seconds{7});
+  EXPECT_EQ(second.waited.at(0).second, 3U);
+  EXPECT_EQ(second.tenths[9], 7U);
+  const auto replica = std::get<ReplicaNote>(*reader.next());
+  EXPECT_EQ(replica.at, at(3.5));
+  EXPECT_EQ(replica.event, ReplicaEvent::ready);
+  EXPECT_EQ(replica.replicas, 4);
+  EXPECT_EQ(replica.took, seconds{1});
   EXPECT_EQ(std::get<ColdStartNote>(*reader.next()).took.start, seconds{2});
   const auto last = std::get<EvalInput>(*reader.next());
   EXPECT_FALSE(last.inputs.proxy_for);

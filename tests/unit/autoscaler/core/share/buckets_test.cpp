@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
+#include <optional>
 
 namespace sluice::autoscaler {
 namespace {
@@ -27,6 +29,25 @@ TEST(Buckets, HolderIsThePodAndItsAddress) {
   EXPECT_EQ(identity({.pod = "autoscaler-abc", .address = "10.0.0.7"}), "autoscaler-abc_10.0.0.7");
   EXPECT_EQ(held_by("autoscaler-abc_10.0.0.7"), "autoscaler-abc at 10.0.0.7");
   EXPECT_EQ(held_by("autoscaler-abc_fd00::7"), "autoscaler-abc at fd00::7");
+}
+
+TEST(Buckets, HoldersAreTheOtherReplicasOnceWithTheLeaderAndBucketsWithoutAHolder) {
+  const Names all = bucket_names(5);
+  const Holder self{.pod = "b", .address = "10.0.0.2"};
+  const Holder other{.pod = "c", .address = "10.0.0.3"};
+  const Holder leader{.pod = "a", .address = "10.0.0.1"};
+  const std::map<std::string, Holder> held{
+      {all[0], leader}, {all[1], self}, {all[2], other}, {all[3], other}};
+  const auto seen = [&](const Holder& by) {
+    return holders_of(all, by, [&](const std::string& bucket) {
+      const auto found = held.find(bucket);
+      return found == held.end() ? std::nullopt : std::optional{found->second};
+    });
+  };
+  EXPECT_EQ(seen(self), (Holders{.others = {leader, other}, .unheld = {all[4]}, .leader = leader}));
+  EXPECT_EQ(seen(leader), (Holders{.others = {self, other}, .unheld = {all[4]}}));
+  const Holder again{.pod = "b", .address = "10.0.0.9"};
+  EXPECT_EQ(seen(again).unheld, (Names{all[1], all[4]}));
 }
 
 // Row 97.

@@ -250,6 +250,15 @@ TEST(ScalingEdits, AValueThatCannotBeIsRefused) {
   EXPECT_TRUE(config->problem_with({}));
 }
 
+TEST(ScalingEdits, ANumberThatIsNotFiniteIsRefused) {
+  for (const char* const value : {"nan", "NaN", "inf", "-Infinity"}) {
+    const auto edits = ScalingEdits::parse({std::string{"target="} + value});
+    ASSERT_FALSE(edits) << value;
+    EXPECT_NE(edits.error().text().find("is no finite number"), std::string::npos);
+    EXPECT_FALSE(ScalingEdits::parse({std::string{"max-scale-up-rate="} + value}));
+  }
+}
+
 class RecordingFileTest : public ::testing::Test {
  protected:
   static std::vector<std::string> read(const std::filesystem::path& path, Next& last) {

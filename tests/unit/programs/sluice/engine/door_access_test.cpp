@@ -165,6 +165,34 @@ TEST(DoorAccess, OnceOpenedEverythingNeedsTheToken) {
   EXPECT_EQ(printed(judge_door(opened, asked)), "403 host-not-allowed");
 }
 
+TEST(DoorAccess, OnceOpenedTheFilesOfThePageNeedNoToken) {
+  DoorRules opened = rules(true);
+  opened.hosts = {"box.example.com"};
+  DoorRequest asked = request("GET", "box.example.com:8080");
+  asked.page_file = true;
+  EXPECT_EQ(printed(judge_door(opened, asked)), "own user");
+  asked.loopback = false;
+  EXPECT_EQ(printed(judge_door(opened, asked)), "404 no-such-path");
+  opened.any_peer = true;
+  EXPECT_EQ(printed(judge_door(opened, asked)), "no proof");
+  asked.method = "POST";
+  EXPECT_EQ(printed(judge_door(opened, asked)), "403 token-required");
+}
+
+TEST(DoorAccess, APageChangesSomethingAtANameOfTheSettingsThatNoServiceShares) {
+  DoorRules opened = rules(true);
+  opened.hosts = {"box.example.com", "192.168.1.5", "localhost"};
+  for (const char* host : {"box.example.com:8080", "192.168.1.5:8080", "localhost:8080"}) {
+    const std::string origin = "http://" + std::string{host};
+    DoorRequest asked = edit(kToken, origin, "same-origin");
+    asked.authority = host;
+    const bool own = std::string_view{host}.starts_with("box");
+    EXPECT_EQ(is_own_host(opened, host), own);
+    EXPECT_EQ(printed(judge_door(opened, asked)), own ? "own user" : "403 page-elsewhere") << host;
+  }
+  EXPECT_FALSE(is_own_host(rules(true), "box.example.com"));
+}
+
 TEST(DoorAccess, APageChangesSomethingAtTheEnginesOwnHostOnly) {
   for (const char* host : {"localhost:8080", "127.0.0.1:8080", "[::1]:8080"}) {
     DoorRequest asked = edit(kToken, "", "same-origin");
@@ -188,12 +216,14 @@ bool may_pass(const DoorRules& given, const DoorRequest& asked) {
                      (asked.authority == "box.example.com" && !given.hosts.empty());
   const bool token = asked.token == kToken;
   const bool reads = asked.method == "GET" || asked.method == "HEAD";
-  const bool page =
-      (asked.origin.empty() || asked.origin == "http://sluice.localhost") &&
-      (asked.fetch_site.empty() || asked.fetch_site == "same-origin") &&
-      ((asked.origin.empty() && asked.fetch_site.empty()) || asked.authority == "sluice.localhost");
+  const std::string own = "http://" + std::string{asked.authority};
+  const bool page = (asked.origin.empty() || asked.origin == own) &&
+                    (asked.fetch_site.empty() || asked.fetch_site == "same-origin") &&
+                    ((asked.origin.empty() && asked.fetch_site.empty()) ||
+                     asked.authority == "sluice.localhost" || asked.authority == "box.example.com");
   const bool opened = given.any_peer || !given.hosts.empty();
-  return from_here && named && (token || !opened) && (reads || (given.allow_edit && token && page));
+  return from_here && named && (token || !opened || (reads && asked.page_file)) &&
+         (reads || (given.allow_edit && token && page));
 }
 
 void for_each_request(const std::function<void(const DoorRequest&)>& visit) {
@@ -204,9 +234,9 @@ void for_each_request(const std::function<void(const DoorRequest&)>& visit) {
     for (const char* method : {"GET", "HEAD", "POST", "DELETE"}) {
       for (const char* token : {"", "wrong", kToken}) {
         for (const char* origin : {"", "http://localhost:8080", "http://sluice.localhost",
-                                   "http://evil.example", "null"}) {
+                                   "http://box.example.com", "http://evil.example", "null"}) {
           for (const char* site : {"", "same-origin", "cross-site"}) {
-            for (const int peer : {0, 1, 2, 3}) {
+            for (const int peer : {0, 1, 2, 3, 4, 5, 6, 7}) {
               asked.authority = authority;
               asked.method = method;
               asked.token = token;
@@ -214,6 +244,7 @@ void for_each_request(const std::function<void(const DoorRequest&)>& visit) {
               asked.fetch_site = site;
               asked.loopback = (peer & 1) != 0;
               asked.own_user = (peer & 2) != 0;
+              asked.page_file = (peer & 4) != 0;
               visit(asked);
             }
           }

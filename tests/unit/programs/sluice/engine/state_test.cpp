@@ -1,4 +1,5 @@
 #include "common/values/rfc3339.h"
+#include "tests/unit/autoscaler/io/records_of.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -66,10 +67,33 @@ TEST_F(State, HistoryAnswersByServiceAndTime) {
     history.record_decision(i == 3 ? "other" : "app", begin + seconds{i}, {{"n", i}});
   }
   ASSERT_TRUE(history.flush(seconds{20}));
-  EXPECT_EQ(json(history.decisions("app", begin + seconds{1})).dump(),
+  EXPECT_EQ(json(records_of(history.decisions("app", begin + seconds{1}))).dump(),
             R"([{"n":1},{"n":2},{"n":4}])");
   EXPECT_EQ(history.decision_at("app", begin + seconds{3})->dump(), R"({"n":2})");
   EXPECT_FALSE(history.decision_at("app", begin - seconds{1}));
+}
+
+TEST_F(State, HistoryIsReadALittleInEachCallTheNewestOfTooMany) {
+  History history({.file = dir_ / "history.db"}, {});
+  const TimePoint begin{hours{1000}};
+  for (int i = 0; i < 500; ++i) history.record_decision("app", begin + seconds{i}, {{"n", i}});
+  model::Revision of;
+  of.service = "app";
+  for (int i = 0; i < 120; ++i) history.record_cold_start(of, begin + seconds{i}, {{"c", i}});
+  ASSERT_TRUE(history.flush(seconds{20}));
+
+  const auto records = history.decisions("app", begin, 400);
+  int calls = 1;
+  while (records->find()) ++calls;
+  EXPECT_GE(calls, 8);
+  ASSERT_EQ(records->count(), 400U);
+  std::string text;
+  records->write(text, 0);
+  EXPECT_EQ(text, R"({"n":100})");
+  const auto starts = records_of(history.cold_starts(of, begin));
+  ASSERT_EQ(starts.size(), 100U);
+  EXPECT_EQ(starts.front()["c"], 119);
+  EXPECT_EQ(starts.back()["c"], 20);
 }
 
 TEST_F(State, HistoryDropsOldAndExcessEntries) {
@@ -82,7 +106,7 @@ TEST_F(State, HistoryDropsOldAndExcessEntries) {
   }
   ASSERT_TRUE(history.flush(seconds{20}));
   EXPECT_FALSE(history.decision_at("app", begin + hours{1}));
-  EXPECT_LT(history.decisions("app", begin, 5000).size(), 1500U);
+  EXPECT_LT(records_of(history.decisions("app", begin, 5000)).size(), 1500U);
 }
 
 // Goal: what is lost is named, and no more is lost once the disk is there. Method: a directory
@@ -98,7 +122,7 @@ TEST_F(State, HistoryThatCannotBeKeptWarnsOnceAndNamesWhatIsMissing) {
   }
   EXPECT_EQ(warnings, 1);
   EXPECT_EQ(history.dropped(), 3U);
-  EXPECT_TRUE(history.decisions("app", TimePoint{}).empty());
+  EXPECT_TRUE(records_of(history.decisions("app", TimePoint{})).empty());
   EXPECT_TRUE(history.not_kept("other", begin).empty());
   EXPECT_TRUE(history.not_kept("app", begin + hours{1}).empty());
   const auto lost = history.not_kept("app", begin);
@@ -110,7 +134,7 @@ TEST_F(State, HistoryThatCannotBeKeptWarnsOnceAndNamesWhatIsMissing) {
   history.record_decision("app", begin + hours{1}, {{"n", 3}});
   ASSERT_TRUE(history.flush(seconds{20}));
 
-  EXPECT_EQ(history.decisions("app", begin).size(), 1U);
+  EXPECT_EQ(records_of(history.decisions("app", begin)).size(), 1U);
   ASSERT_EQ(history.not_kept("app", begin).size(), 1U);
   EXPECT_EQ(history.not_kept("app", begin)[0]["lasts"], false);
   EXPECT_EQ(warnings, 1);
@@ -124,7 +148,7 @@ TEST_F(State, AHistoryThatWasDeletedIsMadeAgain) {
   std::filesystem::remove_all(dir_ / "state");
   history.record_decision("app", begin, {{"n", 1}});
   ASSERT_TRUE(history.flush(seconds{20}));
-  EXPECT_EQ(json(history.decisions("app", begin)).dump(), R"([{"n":1}])");
+  EXPECT_EQ(json(records_of(history.decisions("app", begin))).dump(), R"([{"n":1}])");
 }
 
 TEST_F(State, ABrokenHistoryIsSetAsideAndReplaced) {
@@ -135,7 +159,7 @@ TEST_F(State, ABrokenHistoryIsSetAsideAndReplaced) {
                   [&](const Problem& problem) { warnings.push_back(problem.text()); });
   history.record_decision("app", now, {{"n", 1}});
   ASSERT_TRUE(history.flush(seconds{20}));
-  EXPECT_EQ(history.decisions("app", TimePoint{}).size(), 1U);
+  EXPECT_EQ(records_of(history.decisions("app", TimePoint{})).size(), 1U);
   EXPECT_TRUE(std::filesystem::exists(dir_ / "history.db.broken"));
   const std::string file = (dir_ / "history.db").string();
   EXPECT_EQ(warnings, std::vector<std::string>{file +

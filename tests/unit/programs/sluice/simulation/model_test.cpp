@@ -7,13 +7,18 @@
 #include "programs/sluice/simulation/loop.h"
 #include "programs/sluice/simulation/traffic.h"
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sluice::simulation {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 /// Replicas that start in a second, all stats at once, and a load that is over when the shape is.
@@ -133,6 +138,116 @@ TEST(Model, LoadThatGrowsTenfoldAtOnceIsPanic) {
 
   EXPECT_GE(outcome.panics, 2U);  // at the first request, and at the step
   EXPECT_GT(outcome.pods_max, 10);
+}
+
+// What happens, one after the other.
+Happenings of(std::vector<Happening> all) {
+  return [all = std::move(all), next = std::size_t{0}]() mutable {
+    return next < all.size() ? std::optional{all[next++]} : std::nullopt;
+  };
+}
+
+// Two replicas' worth of load for five minutes, with a target that makes them two.
+World two_replicas(std::vector<Happening> happenings) {
+  World made = world("10:5m");
+  made.container_concurrency = 0;
+  made.scaling.decider.target_value = 0.7;
+  made.scaling.decider.panic_threshold = 10;
+  made.until = minutes{5};
+  made.happenings = of(std::move(happenings));
+  return made;
+}
+
+TEST(Model, ARunEndsWhereItIsToEnd) {
+  const Outcome outcome = Loop{two_replicas({})}.run();
+
+  EXPECT_EQ(outcome.length, minutes{5});
+  EXPECT_EQ(outcome.pods_at_end, 2);
+}
+
+TEST(Model, BoundsAndSettingsThatChangeAreInForceFromThenOn) {
+  const Outcome more =
+      Loop{two_replicas({{minutes{1}, autoscaler::BoundsInput{.min = 7, .max = {}}}})}.run();
+  EXPECT_EQ(more.breach, "");
+  EXPECT_EQ(more.pods_at_end, 7);
+
+  World made = two_replicas({});
+  NewScaling other{made.scaling};
+  other.scaling.decider.target_value = 100;
+  made.happenings = of({{minutes{1}, other}});
+  EXPECT_EQ(Loop{made}.run().pods_at_end, 1);
+}
+
+TEST(Model, ReplicasAreNotStartedBeyondTheRoom) {
+  const auto run = [](std::vector<Happening> happenings) {
+    happenings.push_back({minutes{1}, autoscaler::BoundsInput{.min = 7, .max = {}}});
+    return Loop{two_replicas(std::move(happenings))}.run();
+  };
+
+  const Outcome limited = run({{seconds{0}, Room{4}}});
+  EXPECT_EQ(limited.breach, "");
+  EXPECT_EQ(limited.pods_max, 4);
+  EXPECT_EQ(limited.left, 1U) << "what runs when it is over";
+  World freed = two_replicas({{seconds{0}, Room{4}},
+                              {minutes{1}, autoscaler::BoundsInput{.min = 7, .max = {}}},
+                              {minutes{2}, Room{}}});
+  EXPECT_EQ(Loop{freed}.run().pods_at_end, 7);
+}
+
+TEST(Model, AReplicaThatIsLostIsStartedAgain) {
+  const Outcome outcome = Loop{two_replicas({{minutes{2}, LostReplica{}}})}.run();
+
+  EXPECT_EQ(outcome.breach, "");
+  EXPECT_EQ(outcome.deaths, 1U);
+  EXPECT_EQ(outcome.pods_at_end, 2);
+}
+
+TEST(Model, OrdersByHandPutItToSleepAndWakeIt) {
+  World made = two_replicas({{minutes{6}, OrderToSleep{}}, {minutes{7}, OrderToWake{}}});
+  made.until = minutes{6} + seconds{30};
+  EXPECT_EQ(Loop{made}.run().pods_at_end, 0);
+  made = two_replicas({{minutes{6}, OrderToSleep{}}, {minutes{7}, OrderToWake{}}});
+  made.until = minutes{7} + seconds{30};
+  EXPECT_EQ(Loop{made}.run().pods_at_end, 1);
+}
+
+TEST(Model, RequestsOfAStandstillComeAtItsEndAndDoNotChangeItsReplicas) {
+  const Outcome outcome = Loop{two_replicas({{minutes{2}, Standstill{seconds{100}}}})}.run();
+
+  EXPECT_EQ(outcome.breach, "");
+  EXPECT_EQ(outcome.cold_starts, 1U);
+  EXPECT_EQ(outcome.sleeps, 0U);
+  EXPECT_EQ(outcome.left + outcome.answered, outcome.sent);
+  EXPECT_GT(outcome.pods_max, 10) << "a thousand requests at once";
+}
+
+TEST(Model, ARunThatBeginsAwakeNeedsNoColdStart) {
+  World made = two_replicas({});
+  const autoscaler::RevisionScaler before{
+      {.scaling = made.scaling, .revision = "app-00001", .replicas = 2, .taken_over = true},
+      2,
+      made.begin};
+  made.from.emplace();
+  made.from->replicas = 2;
+  made.from->state = before.saved();
+
+  const Outcome outcome = Loop{made}.run();
+
+  EXPECT_EQ(outcome.breach, "");
+  EXPECT_EQ(outcome.cold_starts, 0U);
+  EXPECT_EQ(outcome.waits.max(), Duration{0});
+  EXPECT_NEAR(outcome.pod_seconds, 600, 60);
+}
+
+TEST(Model, TheFirstStartsTakeAsLongAsTheyTook) {
+  World made = two_replicas({});
+  made.scaling.bounds.max = 1;
+  made.first_starts = {seconds{9}};
+
+  const Outcome outcome = Loop{made}.run();
+
+  EXPECT_GE(outcome.waits.max(), seconds{9});
+  EXPECT_LT(outcome.waits.max(), seconds{10});
 }
 
 TEST(Model, OneSeedIsOneRunAndAnotherSeedAnother) {

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "autoscaler/core/view/fleet_rows.h"
+#include "autoscaler/io/peers.h"
+#include "autoscaler/io/service_finder.h"
+#include "common/base/lifetime.h"
+#include "common/loop/loop.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sluice::autoscaler {
+
+/// What a stream of another replica would have said since it was last asked.
+struct PeerNews {
+  bool reset = false;  ///< something is lost
+  std::string sample;  ///< of a service: `"row":[…],"replicas":[…]`; empty: none
+  std::string events;  ///< as text of a stream
+};
+
+/// A service that another replica may show, followed for readers of its stream here.
+class PeerService {
+ public:
+  using OnNews = std::function<void(const PeerNews&)>;
+
+  /// `loop` and `peers` outlive this.
+  PeerService(Loop& loop, Peers& peers, ServiceFinder finder, ServiceName name, OnNews on_news);
+
+  /// Asks what is new, unless an answer is on its way. Where the service is, is looked up again
+  /// every few seconds. Not from within `on_news`.
+  void look();
+
+  /// Whether it is shown by this replica.
+  [[nodiscard]] bool is_here() const { return found_.where == ServiceFinder::Found::Where::here; }
+
+ private:
+  void find();
+  void ask();
+  void take(const std::optional<PeerAnswer>& answer);
+
+  Loop& loop_;
+  Peers& peers_;
+  ServiceFinder finder_;
+  ServiceName name_;
+  OnNews on_news_;
+  ServiceFinder::Found found_{};
+  TimePoint find_at_ = TimePoint::min();
+  std::string after_;  // `after` of the last answer of found_.peer
+  bool asking_ = false;
+  Lifetime alive_;
+};
+
+/// The fleets of the other replicas, followed while a stream of all services is read here: each is
+/// asked once a second what has changed.
+class PeerLive {
+ public:
+  /// All outlive this. `finder` finds services for service().
+  PeerLive(Loop& loop, Peers& peers, ServiceFinder finder);
+
+  void read_fleet(bool reads);
+
+  /// Rows that have changed while they were read, with those that have gone.
+  [[nodiscard]] const FleetRows& rows() const { return rows_; }
+
+  /// Grows when changes may be lost: who reads since before has to read everything again.
+  [[nodiscard]] std::uint64_t breaks() const { return breaks_; }
+
+  /// Adds the figures of those that answer, and `missing`.
+  void add_to(nlohmann::json& overview) const;
+
+  /// Gets each text of events, which are of all services.
+  void on_events(std::function<void(const std::string& text)> events) {
+    on_events_ = std::move(events);
+  }
+
+  [[nodiscard]] std::unique_ptr<PeerService> service(const ServiceName& name,
+                                                     PeerService::OnNews on_news);
+
+  /// Whether there is another replica now.
+  [[nodiscard]] bool is_shared() const { return peers_.list().has_value(); }
+
+ private:
+  struct Followed {
+    Peer peer;
+    std::string after{};     // of its last answer
+    std::string overview{};  // as JSON; empty: it did not answer, or not yet
+    bool asking = false;
+    bool silent = false;  // it did not answer
+    bool lost = false;    // something may have changed that was not heard
+  };
+
+  void tick(bool begins);
+  void ask(const std::string& name, Followed& followed);
+  void take(const std::string& name, const std::optional<PeerAnswer>& answer);
+  void take_rows(const std::string& name, const nlohmann::json& body);
+
+  Loop& loop_;
+  Peers& peers_;
+  ServiceFinder finder_;
+  std::unique_ptr<Timer> timer_;
+  bool reads_ = false;
+  std::map<std::string, Followed> followed_;  // by name
+  std::vector<std::string> unheld_;
+  FleetRows rows_;
+  std::unordered_map<RevisionId, std::string> shown_by_;  // of rows_
+  std::uint64_t breaks_ = 0;
+  std::uint64_t era_ = 0;  // of reading
+  std::function<void(const std::string&)> on_events_;
+  Lifetime alive_;
+};
+
+}  // namespace sluice::autoscaler

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string_view>
+
+namespace sluice::dashboard {
+
+/// A page of one file that opens from disk, as the build has put it into the program: these three
+/// with a text and with data between them. The text is HTML; the data is JSON without a `<`.
+struct ReportFile {
+  std::string_view before_text;
+  std::string_view before_data;
+  std::string_view end;
+};
+
+/// Of `sluice simulate`. Its data: `title`, `dated` (times are seconds since 1970, else since the
+/// start), `step` (seconds between rows), `columns` and `rows`, each the time, whether it was
+/// panic, and the columns.
+[[nodiscard]] ReportFile simulation_report();
+
+}  // namespace sluice::dashboard
