@@ -9,7 +9,7 @@
 
 #include "load/core/quantity.h"
 #include "load/core/report.h"
-#include "load/io/engine_watch.h"
+#include "load/io/engine_watches.h"
 #include "load/io/load_run.h"
 #include "load/io/machine.h"
 #include "load/io/options.h"
@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -45,16 +46,17 @@ void complain(const std::string& text) {
 // One run from the first look at the engine to the figures.
 class LoadProgram {
  public:
-  // `cells` outlive this.
-  LoadProgram(const LoadPlan& plan, const std::string& address, CellReader cells)
+  // What `cells` read outlives this. `addresses` by target.
+  LoadProgram(const LoadPlan& plan, const std::vector<std::string>& addresses,
+              std::vector<CellReader> cells)
       : plan_{plan},
-        watch_{loop_, clock_, plan.target, address},
-        run_{loop_, clock_, plan_, address, std::move(cells)} {}
+        watches_{loop_, clock_, plan_.targets, addresses},
+        run_{loop_, clock_, plan_, addresses, std::move(cells)} {}
 
   // False if a second interrupt ended it.
   bool run() {
     wait_for_signal();
-    watch_.start([this] { start(); });
+    watches_.start([this] { start(); });
     loop_.run();
     return !killed_;
   }
@@ -62,8 +64,9 @@ class LoadProgram {
   [[nodiscard]] Report report() const {
     Report report;
     report.plan = plan_;
-    report.tally = run_.tally();
-    report.track = watch_.track();
+    report.results = run_.results();
+    report.tracks = watches_.tracks();
+    report.track = ReplicaTrack::merged(report.tracks);
     report.length = length_;
     report.connections = run_.connections();
     report.cap_waits = run_.cap_waits();
@@ -94,7 +97,7 @@ class LoadProgram {
     started_ = true;
     run_.start([this] { all_sent(); });
     show_progress();
-    watch_.begin(run_.began());
+    watches_.begin(run_.began());
     if (stopped_) run_.stop();
   }
 
@@ -105,7 +108,8 @@ class LoadProgram {
     progress_.expires_after(std::chrono::seconds{1});
     progress_.async_wait([this, width](ErrorCode error) {
       if (error) return;
-      const std::string text = progress_text(plan_, run_.tally(), clock_.now() - run_.began());
+      const std::string text =
+          progress_text(plan_, run_.results().whole, clock_.now() - run_.began());
       std::fprintf(stderr, "\r%s%s", text.substr(0, width - 1).c_str(), kEraseToEnd);
       show_progress();
     });
@@ -124,23 +128,24 @@ class LoadProgram {
     after_.expires_after(patience);
     after_.async_wait([this](ErrorCode) { end_watch(); });
     if (!waits_for_zero()) return;
-    watch_.on_change([this] {
-      if (watch_.track().ready_now() == 0) after_.cancel();
-    });
-    if (watch_.track().ready_now() == 0) after_.cancel();
+    const auto look = [this] {
+      if (watches_.none_ready()) after_.cancel();
+    };
+    watches_.on_change(look);
+    look();
   }
 
   [[nodiscard]] bool waits_for_zero() const {
     return std::any_of(
-        plan_.fail_if.begin(), plan_.fail_if.end(),
+        plan_.conditions.begin(), plan_.conditions.end(),
         [](const Expression& expression) { return expression.metric == Metric::time_to_zero; });
   }
 
   // A condition on the time to zero can be judged once that time has passed.
   [[nodiscard]] Duration time_to_watch() const {
-    if (!watch_.track().joined()) return Duration::zero();
+    if (!watches_.any_joined()) return Duration::zero();
     Duration longest = kLastWords;
-    for (const Expression& expression : plan_.fail_if) {
+    for (const Expression& expression : plan_.conditions) {
       if (expression.metric != Metric::time_to_zero) continue;
       longest = std::max(longest, from_seconds(expression.value) + std::chrono::seconds{1});
     }
@@ -150,7 +155,7 @@ class LoadProgram {
   void end_watch() {
     if (std::exchange(ended_, true)) return;
     after_.cancel();
-    watch_.stop([this] { signals_.cancel(); });
+    watches_.stop([this] { signals_.cancel(); });
   }
 
   // The loop outlives all that has operations on it.
@@ -160,7 +165,7 @@ class LoadProgram {
   asio::signal_set signals_{loop_, SIGINT, SIGTERM};
   asio::steady_timer after_{loop_};
   asio::steady_timer progress_{loop_};
-  EngineWatch watch_;
+  EngineWatches watches_;
   LoadRun run_;
   Duration length_{0};
   bool started_ = false;
@@ -189,16 +194,19 @@ bool publish(const Options& options, const std::string& text, const std::string&
 
 // A run that no application answered has measured nothing, whatever it was to be judged by.
 int availability(const Report& report) {
-  const Tally& tally = report.tally;
+  const Tally& tally = report.results.whole;
   const std::uint64_t answered = tally.ended(Ending::answered);
   const bool nothing_came = answered == 0 && tally.errors() > 0;
+  const std::vector<TargetPlan>& targets = report.plan.targets;
+  const std::string place =
+      targets.size() == 1 ? targets.front().url : "any of " + grouped(targets.size()) + " targets";
   if (nothing_came) {
     complain(
-        "no server answers at " + report.plan.url +
+        "no server answers at " + place +
         (report.first_error.empty() ? " within the timeout" : " (" + report.first_error + ")") +
         "; start one: sluice up -- COMMAND");
   } else if (answered > 0 && tally.refused() == answered) {
-    complain("Sluice itself refused all " + grouped(answered) + " requests to " + report.plan.url +
+    complain("Sluice itself refused all " + grouped(answered) + " requests to " + place +
              "; check the name of the service (sluice get) and its state "
              "(sluice explain SERVICE)");
   } else {
@@ -212,7 +220,7 @@ int judged(const Report& report, const std::vector<Verdict>& verdicts) {
   for (const Verdict& verdict : verdicts) {
     if (verdict.failed) return kExitGateFailed;
     if (verdict.actual) continue;
-    complain("cannot evaluate --fail-if '" + verdict.expression +
+    complain("cannot evaluate '" + verdict.expression +
              "': the run has no such figure; check that requests were answered and that "
              "the URL is a service of an engine");
     status = kExitFailure;
@@ -222,20 +230,103 @@ int judged(const Report& report, const std::vector<Verdict>& verdicts) {
 
 void announce(const Options& options) {
   if (terminal_width(STDERR_FILENO) == 0) return;
-  std::fprintf(stderr, "%s to %s; Ctrl-C stops it and prints the report so far\n",
-               describe(options.plan).c_str(), options.plan.url.c_str());
+  const LoadPlan& plan = options.plan;
+  const std::string to = plan.name.empty() ? " to " + plan.targets.front().url : "";
+  std::fprintf(stderr, "%s%s; Ctrl-C stops it and prints the report so far\n",
+               describe(plan).c_str(), to.c_str());
+}
+
+// The traces of a plan, by phase.
+class Replays {
+ public:
+  // Completes the replays of `plan` and its length.
+  [[nodiscard]] std::optional<Problem> open(LoadPlan& plan) {
+    for (Phase& phase : plan.phases) {
+      auto& cells = cells_.emplace_back();
+      if (!phase.replay) continue;
+      auto opened = ReplayCells::open(*phase.replay);
+      if (!opened) return opened.error();
+      cells.emplace(*std::move(opened));
+      replays_ = true;
+    }
+    if (replays_) plan.duration = plan.begin_of(plan.phases.size()) - plan.warmup;
+    if (replays_ && *plan.duration > kRunMax) {
+      return Problem{"the phases with their traces last longer than a day", "shorten them"};
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<CellReader> readers() {
+    std::vector<CellReader> out;
+    for (std::optional<ReplayCells>& cells : cells_) {
+      out.emplace_back();
+      if (cells) out.back() = [&cells](const CellSink& sink) { return cells->read(sink); };
+    }
+    return out;
+  }
+
+  // Why not all of a trace was sent.
+  [[nodiscard]] std::optional<Problem> problem() const {
+    for (const std::optional<ReplayCells>& cells : cells_) {
+      if (cells && cells->problem()) return cells->problem();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::optional<ReplayCells>> cells_;
+  bool replays_ = false;
+};
+
+std::optional<Problem> fit_connections(LoadPlan& plan) {
+  const std::size_t room = raise_connection_limit();
+  if (plan.loop == Loop::closed && plan.connections > room) {
+    return Problem{"only " + std::to_string(room) + " connections fit the limit on open files",
+                   "raise it: ulimit -n 16384"};
+  }
+  plan.connections = std::min(plan.connections, room);
+  return std::nullopt;
+}
+
+Result<std::vector<std::string>, Problem> resolve_all(const LoadPlan& plan) {
+  std::map<std::string, std::string> known;  // by host
+  std::vector<std::string> addresses;
+  for (const TargetPlan& target : plan.targets) {
+    const std::string& host = target.target.host;
+    if (!known.contains(host)) {
+      const auto address = resolve(target.target);
+      if (!address) return address.error();
+      known[host] = *address;
+    }
+    addresses.push_back(known[host]);
+  }
+  return addresses;
+}
+
+int run(const Options& options, const std::vector<std::string>& args,
+        const std::vector<std::string>& addresses, Replays& replays, std::ofstream& file) {
+  announce(options);
+  LoadProgram program{options.plan, addresses, replays.readers()};
+  if (!program.run()) return kInterrupted;
+  const Report report = program.report();
+  const std::vector<Verdict> verdicts = judge(report);
+  const std::string json = report_json(report, verdicts, circumstances(program.began(), args));
+  const bool written = publish(options, report_text(report, verdicts), json, file);
+  const auto problem = replays.problem();
+  if (problem) complain("not all of the trace was sent: " + problem->text());
+  const int status = judged(report, verdicts);
+  return status == kExitOk && (!written || problem) ? kExitFailure : status;
 }
 
 int carry_out(Options options, const std::vector<std::string>& args) {
-  std::optional<ReplayCells> replay;
-  if (options.plan.replay) {
-    auto opened = ReplayCells::open(*options.plan.replay);
-    if (!opened) {
-      complain(opened.error().text());
-      return kExitUsage;
-    }
-    replay.emplace(*std::move(opened));
-    options.plan.duration = options.plan.replay->length;
+  LoadPlan& plan = options.plan;
+  Replays replays;
+  if (const auto problem = replays.open(plan)) {
+    complain(problem->text());
+    return plan.name.empty() ? kExitUsage : kExitConfig;
+  }
+  if (options.check) {
+    return print(plan_text(plan), stdout) ? kExitOk : kExitFailure;
   }
   std::ofstream file;
   if (!options.json_file.empty() && options.json_file != "-") {
@@ -245,33 +336,17 @@ int carry_out(Options options, const std::vector<std::string>& args) {
       return kExitUsage;
     }
   }
-  const std::size_t room = raise_connection_limit();
-  if (options.plan.loop == Loop::closed && options.plan.connections > room) {
-    complain("only " + std::to_string(room) +
-             " connections fit the limit on open files; raise it: "
-             "ulimit -n 16384");
+  if (const auto problem = fit_connections(plan)) {
+    complain(problem->text());
     return kExitUsage;
   }
-  options.plan.connections = std::min(options.plan.connections, room);
-  if (options.ids) options.plan.ids = fresh_run_id();
-  const auto address = resolve(options.plan.target);
-  if (!address) {
-    complain(address.error().text());
+  if (options.ids) plan.ids = fresh_run_id();
+  const auto addresses = resolve_all(plan);
+  if (!addresses) {
+    complain(addresses.error().text());
     return kExitUnavailable;
   }
-  announce(options);
-  CellReader cells;
-  if (replay) cells = [&replay](const CellSink& sink) { return replay->read(sink); };
-  LoadProgram program{options.plan, *address, std::move(cells)};
-  if (!program.run()) return kInterrupted;
-  const Report report = program.report();
-  const std::vector<Verdict> verdicts = judge(report);
-  const std::string json = report_json(report, verdicts, circumstances(program.began(), args));
-  const bool written = publish(options, report_text(report, verdicts), json, file);
-  const bool whole = !replay || !replay->problem();
-  if (!whole) complain("not all of the trace was sent: " + replay->problem()->text());
-  const int status = judged(report, verdicts);
-  return status == kExitOk && !(written && whole) ? kExitFailure : status;
+  return run(options, args, *addresses, replays, file);
 }
 
 }  // namespace
@@ -281,6 +356,7 @@ int run_load(std::vector<std::string> args) {
     auto options = parse_options(args);
     if (!options) {
       complain(options.error().text());
+      for (const Problem& other : options.error().others) complain(other.text());
       return options.error().status;
     }
     return carry_out(std::move(*options), args);

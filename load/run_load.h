@@ -7,9 +7,10 @@ namespace sluice::loadgen {
 
 /// `sluice load`: carries out the load that `args`, all after the verb, ask for, and prints the
 /// report. Returns the exit status (ecosystem.md 3.5): 0; 1 when a report could not be written, a
-/// --fail-if figure does not exist or is not known, or a trace could not be read to its end; 2 for
-/// a wrong flag or trace; 4 when a --fail-if is true; 69 when no application answered at all; 130
-/// after a second interrupt. Owns the process's SIGINT and SIGTERM meanwhile.
+/// figure does not exist or is not known, or a trace could not be read to its end; 2 for a wrong
+/// flag or trace; 4 when a --fail-if is true or an assertion is not; 69 when no application
+/// answered at all; 78 for a wrong scenario; 130 after a second interrupt. Owns the process's
+/// SIGINT and SIGTERM meanwhile.
 [[nodiscard]] int run_load(std::vector<std::string> args);
 
 }  // namespace sluice::loadgen

@@ -23,7 +23,9 @@ constexpr std::array<std::pair<std::string_view, Comparison>, 6> kComparisons{
      {"<", Comparison::less},
      {">", Comparison::greater}}};
 
-constexpr std::string_view kFlag = "--fail-if";
+std::string_view flag_of(Use use) {
+  return use == Use::fail_if ? "--fail-if" : "assert";
+}
 
 Problem bad(std::string_view flag, std::string_view text, const std::string& why, std::string fix) {
   return Problem{
@@ -80,13 +82,49 @@ bool parse_metric(std::string_view name, Expression& out) {
   return false;
 }
 
-ExpressionProblem unknown_figure(std::string_view text, const std::string& figure) {
+}  // namespace
+
+bool is_figure_word(std::string_view name) {
+  const auto begins = [name](std::string_view figure) {
+    return figure.substr(0, figure.find('.')) == name;
+  };
+  for (const Name& known : kNames) {
+    if (begins(known.name)) return true;
+  }
+  for (const Name& prefix : kPrefixes) {
+    if (!prefix.name.empty() && begins(prefix.name)) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// [TARGET.]METRIC[@PHASE]; names are looked up later, where they are known.
+bool parse_figure(std::string_view figure, Expression& out) {
+  const std::size_t at = figure.find('@');
+  if (at != std::string_view::npos) {
+    out.phase = figure.substr(at + 1);
+    figure = figure.substr(0, at);
+    if (out.phase.empty()) return false;
+  }
+  if (!parse_metric(figure, out)) {
+    const std::size_t dot = figure.find('.');
+    if (dot == std::string_view::npos || dot == 0) return false;
+    out.target = figure.substr(0, dot);
+    if (is_figure_word(out.target)) return false;
+    if (!parse_metric(figure.substr(dot + 1), out)) return false;
+  }
+  return out.phase.empty() || !needs_engine(out.metric);
+}
+
+ExpressionProblem unknown_figure(std::string_view flag, std::string_view text,
+                                 const std::string& figure) {
   std::vector<std::string> names{"p50",        "p90",         "p99",
                                  "p99.9",      "service.p99", "lag.p99",
                                  "status.404", "status.503",  "cold_start.p95"};
   for (const Name& known : kNames) names.emplace_back(known.name);
   const auto closest = closest_name(figure, names);
-  return {bad(kFlag, text, "unknown figure '" + figure + "'",
+  return {bad(flag, text, "unknown figure '" + figure + "'",
               closest ? "did you mean '" + *closest + "'?"
                       : "use p0 to p99.99, mean, max, service.p99, lag.p99, errors, error_rate, "
                         "refused, lost, non_2xx, status.404, rate, cold_start.p95, "
@@ -140,16 +178,17 @@ std::optional<double> parse_value(std::string_view text, Metric metric) {
   return parse_number(text);
 }
 
-ExpressionProblem wrong_value(std::string_view text, const Condition& condition, Metric metric) {
+ExpressionProblem wrong_value(std::string_view flag, std::string_view text,
+                              const Condition& condition, Metric metric) {
   const std::string value = "'" + condition.value + "'";
   if (is_time(metric)) {
-    return {bad(kFlag, text, value + " is no time", "write one with its unit, like 250ms or 75s")};
+    return {bad(flag, text, value + " is no time", "write one with its unit, like 250ms or 75s")};
   }
   if (metric == Metric::generator) {
-    return {bad(kFlag, text, value + " is no state of the generator",
+    return {bad(flag, text, value + " is no state of the generator",
                 "write 'generator == on_time' or 'generator != on_time'")};
   }
-  return {bad(kFlag, text, value + " is no number", "write a plain number")};
+  return {bad(flag, text, value + " is no number", "write a plain number")};
 }
 
 }  // namespace
@@ -178,19 +217,23 @@ std::optional<double> parse_percentile(std::string_view text) {
   return percent;
 }
 
-Result<Expression, ExpressionProblem> parse_expression(std::string_view text) {
+Result<Expression, ExpressionProblem> parse_expression(std::string_view text, Use use) {
+  const std::string_view flag = flag_of(use);
   const auto condition =
-      parse_condition(text, kFlag, "'p99 > 250ms', 'errors > 0' or 'error_rate > 1%'");
+      parse_condition(text, flag,
+                      use == Use::fail_if ? "'p99 > 250ms', 'errors > 0' or 'error_rate > 1%'"
+                                          : "'p99 < 250ms', 'errors == 0' or 'error_rate < 1%'");
   if (!condition) return ExpressionProblem{condition.error()};
   Expression out;
   out.text = condition->text;
+  out.use = use;
   out.comparison = condition->comparison;
-  if (!parse_metric(condition->figure, out)) return unknown_figure(text, condition->figure);
+  if (!parse_figure(condition->figure, out)) return unknown_figure(flag, text, condition->figure);
   const auto value = parse_value(condition->value, out.metric);
   const bool ordered =
       out.comparison != Comparison::equal && out.comparison != Comparison::not_equal;
   if (!value || (out.metric == Metric::generator && ordered)) {
-    return wrong_value(text, *condition, out.metric);
+    return wrong_value(flag, text, *condition, out.metric);
   }
   out.value = *value;
   return out;

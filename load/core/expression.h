@@ -52,9 +52,18 @@ struct Condition {
 /// Whether `actual` compares to `limit` in this way.
 [[nodiscard]] bool holds(Comparison comparison, double actual, double limit);
 
-/// A condition of `--fail-if`, like `p99 > 250ms` (one-machine.md 9).
+/// What a condition is for.
+enum class Use {
+  fail_if,    ///< the run has failed where it is true
+  assertion,  ///< the run has failed where it is not
+};
+
+/// A condition of `--fail-if`, like `p99 > 250ms`, or an assertion of a scenario.
 struct Expression {
   std::string text;  ///< as it was written
+  Use use = Use::fail_if;
+  std::string target;  ///< whose figure it is; empty: of all
+  std::string phase;   ///< in which; empty: in the whole run
   Metric metric = Metric::errors;
   double percent = 0;   ///< of percentiles
   unsigned status = 0;  ///< of Metric::status: 100 to 999
@@ -67,9 +76,14 @@ struct ExpressionProblem : Problem {
   bool unknown_figure = false;  ///< what it compares is none of our figures
 };
 
-/// Reads METRIC COMPARISON NUMBER[UNIT]. Times need a unit; `error_rate` takes a fraction or a
-/// number with %; counts take none; `generator` is == or != on_time or late.
-[[nodiscard]] Result<Expression, ExpressionProblem> parse_expression(std::string_view text);
+/// Reads [TARGET.]METRIC[@PHASE] COMPARISON NUMBER[UNIT]. Times need a unit; `error_rate` takes a
+/// fraction or a number with %; counts take none; `generator` is == or != on_time or late. Figures
+/// of the engine have no phase.
+[[nodiscard]] Result<Expression, ExpressionProblem> parse_expression(std::string_view text,
+                                                                     Use use = Use::fail_if);
+
+/// True if `name` is the first word of a figure, which no target may be called.
+[[nodiscard]] bool is_figure_word(std::string_view name);
 
 /// Whether `expression` holds for `actual`.
 [[nodiscard]] bool holds(const Expression& expression, double actual);

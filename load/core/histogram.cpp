@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 namespace sluice::loadgen {
 
@@ -13,6 +12,7 @@ namespace {
 
 constexpr unsigned kPrecisionBits = 10;
 constexpr std::uint64_t kHalf = 1U << kPrecisionBits;
+constexpr std::size_t kChunk = 256;
 
 std::size_t bucket_of(std::uint64_t value) {
   const auto width = static_cast<unsigned>(std::bit_width(value));
@@ -30,12 +30,16 @@ std::uint64_t upper_edge(std::size_t bucket) {
 
 }  // namespace
 
-Histogram::Histogram() : buckets_(bucket_of(static_cast<std::uint64_t>(kLongest.count())) + 1) {}
+Histogram::Histogram()
+    : chunks_(bucket_of(static_cast<std::uint64_t>(kLongest.count())) / kChunk + 1) {}
 
 void Histogram::record(Duration value, std::uint64_t times) {
   if (times == 0) return;
   const Duration kept = std::clamp(value, Duration::zero(), kLongest);
-  buckets_[bucket_of(static_cast<std::uint64_t>(kept.count()))] += times;
+  const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(kept.count()));
+  std::vector<std::uint64_t>& chunk = chunks_[bucket / kChunk];
+  if (chunk.empty()) chunk.resize(kChunk);
+  chunk[bucket % kChunk] += times;
   count_ += times;
   sum_ += static_cast<double>(kept.count()) * static_cast<double>(times);
   min_ = std::min(min_, kept);
@@ -43,8 +47,12 @@ void Histogram::record(Duration value, std::uint64_t times) {
 }
 
 void Histogram::add(const Histogram& other) {
-  if (other.count_ == 0) return;
-  for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const std::vector<std::uint64_t>& from = other.chunks_[i];
+    if (from.empty()) continue;
+    chunks_[i].resize(kChunk);
+    for (std::size_t j = 0; j < kChunk; ++j) chunks_[i][j] += from[j];
+  }
   count_ += other.count_;
   sum_ += other.sum_;
   min_ = std::min(min_, other.min_);
@@ -62,9 +70,13 @@ Duration Histogram::percentile(double percent) const {
   const auto rank =
       static_cast<std::uint64_t>(std::clamp(wanted, 1.0, static_cast<double>(count_)));
   std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    seen += buckets_[i];
-    if (seen >= rank) return std::min(Duration{static_cast<std::int64_t>(upper_edge(i))}, max_);
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    for (std::size_t j = 0; j < chunks_[i].size(); ++j) {
+      seen += chunks_[i][j];
+      if (seen < rank) continue;
+      const auto edge = static_cast<std::int64_t>(upper_edge(i * kChunk + j));
+      return std::min(Duration{edge}, max_);
+    }
   }
   return max_;
 }
@@ -73,8 +85,12 @@ std::uint64_t Histogram::count_to(Duration value) const {
   if (value < Duration::zero()) return 0;
   const Duration kept = std::min(value, kLongest);
   const std::size_t last = bucket_of(static_cast<std::uint64_t>(kept.count()));
-  return std::accumulate(buckets_.begin(), buckets_.begin() + static_cast<std::ptrdiff_t>(last) + 1,
-                         std::uint64_t{0});
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i <= last / kChunk; ++i) {
+    const std::size_t end = i < last / kChunk ? kChunk : last % kChunk + 1;
+    for (std::size_t j = 0; j < std::min(end, chunks_[i].size()); ++j) count += chunks_[i][j];
+  }
+  return count;
 }
 
 }  // namespace sluice::loadgen

@@ -2,8 +2,9 @@
 
 #include "common/base/check.h"
 #include "common/base/clean_text.h"
+#include "common/values/whole_number.h"
 
-#include "load/core/quantity.h"
+#include <algorithm>
 #include <utility>
 
 namespace sluice::loadgen {
@@ -11,57 +12,130 @@ namespace sluice::loadgen {
 namespace {
 
 // The warm-up runs at the rate the run begins with.
-std::vector<Segment> with_warmup(const LoadPlan& plan) {
-  std::vector<Segment> segments = plan.segments;
-  if (plan.warmup > Duration::zero() && !segments.empty()) {
-    segments.insert(segments.begin(), Segment{segments.front().per_second, plan.warmup});
+std::vector<Segment> with_warmup(const Phase& phase, Duration warmup) {
+  std::vector<Segment> segments = phase.segments;
+  if (warmup > Duration::zero() && !segments.empty()) {
+    segments.insert(segments.begin(), Segment{segments.front().per_second, warmup});
   }
   return segments;
 }
 
-// The end of a path says more than its beginning.
-std::string describe_replay(const Replay& replay) {
-  constexpr std::size_t kShownMax = 60;
-  const std::string& file = replay.trace.file;
-  const std::size_t cut = file.size() > kShownMax ? file.size() - kShownMax : 0;
-  std::string text = "replay of " + std::string{cut > 0 ? "…" : ""} + clean_text(file.substr(cut)) +
-                     " (" + grouped(replay.requests) + " requests in " + spoken(replay.length) +
-                     ")";
-  if (replay.speed != 1) text += ", speed " + plain(replay.speed);
-  if (replay.times != 1) text += ", times " + std::to_string(replay.times);
-  return text;
+// Each phase has random numbers of its own, and the first those of the seed itself.
+std::uint64_t seed_of(const LoadPlan& plan, std::size_t phase) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+  return plan.seed + kOdd * phase;
 }
 
-std::string describe_rates(const LoadPlan& plan) {
-  if (plan.replay) return describe_replay(*plan.replay);
-  if (plan.shape.empty()) return plain(plan.segments.front().per_second) + "/s";
-  constexpr std::size_t kShownMax = 120;
-  if (plan.shape.size() <= kShownMax) return plan.shape;
-  return plan.shape.substr(0, kShownMax) + "…";
+// As names of headers are compared.
+bool same_word(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [lower](char x, char y) { return lower(x) == lower(y); });
 }
 
-std::string extent(const LoadPlan& plan) {
-  std::string text;
-  if (plan.count) text += ", " + grouped(*plan.count) + " requests";
-  if (plan.duration && plan.shape.empty() && !plan.replay) {
-    text += (plan.count ? " within " : " for ") + spoken(*plan.duration);
-  }
-  return text;
-}
-
-// What is not as usual about connections.
-std::string describe_reuse(const LoadPlan& plan) {
-  if (!plan.reuse) return {};
-  if (*plan.reuse == 1) return ", a connection for each request";
-  return ", " + grouped(*plan.reuse) + " requests per connection";
+template <class Items>
+std::optional<std::size_t> place_of(const Items& items, std::string_view name) {
+  const auto found = std::find_if(items.begin(), items.end(),
+                                  [name](const auto& item) { return item.name == name; });
+  if (found == items.end() || name.empty()) return std::nullopt;
+  return static_cast<std::size_t>(found - items.begin());
 }
 
 }  // namespace
 
-std::string_view method_of(const LoadPlan& plan, SentAs as) {
+Duration Phase::length() const {
+  if (replay) return replay->length;
+  Duration length{0};
+  for (const Segment& segment : segments) length += segment.length;
+  return length;
+}
+
+std::optional<std::size_t> LoadPlan::target_named(std::string_view wanted) const {
+  return place_of(targets, wanted);
+}
+
+std::optional<std::size_t> LoadPlan::phase_named(std::string_view wanted) const {
+  return place_of(phases, wanted);
+}
+
+Duration LoadPlan::begin_of(std::size_t phase) const {
+  Duration begin = warmup;
+  for (std::size_t i = 0; i < phase; ++i) begin += phases[i].length();
+  return begin;
+}
+
+std::optional<Problem> add_header(std::vector<std::pair<std::string, std::string>>& headers,
+                                  std::string name, std::string value) {
+  constexpr std::size_t kShownMax = 60;
+  if (!is_header(name, value)) {
+    return Problem{"not a header: '" + clean_text(name.substr(0, kShownMax)) + "'",
+                   "a name has letters, digits and dashes, and a value no line break"};
+  }
+  for (const std::string_view made : {"content-length", "transfer-encoding"}) {
+    if (same_word(name, made)) {
+      return Problem{"the header " + name + " is set from the body", "remove it and give a body"};
+    }
+  }
+  if (headers.size() == kHeadersMax) return Problem{"more than 100 headers", "send fewer"};
+  headers.emplace_back(std::move(name), std::move(value));
+  return std::nullopt;
+}
+
+std::optional<Problem> set_header(std::vector<std::pair<std::string, std::string>>& headers,
+                                  const std::string& name, std::string value) {
+  std::erase_if(headers, [&name](const auto& header) { return same_word(header.first, name); });
+  return add_header(headers, name, std::move(value));
+}
+
+std::optional<Problem> settle_method(TargetPlan& target, const std::string& method) {
+  constexpr std::size_t kMethodMax = 32;
+  if (target.body.size() > kBodyBytesMax) {
+    return Problem{"the body is larger than 16 MiB", "send a smaller one"};
+  }
+  target.method = !method.empty() ? method : target.body.empty() ? "GET" : "POST";
+  if (!is_token(target.method) || target.method.size() > kMethodMax || target.method == "CONNECT") {
+    return Problem{"not a method to send: '" + clean_text(method.substr(0, kMethodMax)) + "'",
+                   "use for example PUT"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Arrivals> parse_arrivals(std::string_view word) {
+  if (word == "uniform") return Arrivals::uniform;
+  return word == "poisson" ? std::optional{Arrivals::poisson} : std::nullopt;
+}
+
+std::optional<Problem> set_reuse(LoadPlan& plan, std::string_view word, const std::string& name) {
+  constexpr std::size_t kShownMax = 40;
+  plan.reuse.reset();
+  if (word == "always") return std::nullopt;
+  plan.reuse = word == "never" ? 1 : whole_number<std::uint64_t>(word, 1);
+  if (plan.reuse) return std::nullopt;
+  return Problem{name + " is not always, never or a number from 1 on: '" +
+                     clean_text(word.substr(0, kShownMax)) + "'",
+                 "give for example 100"};
+}
+
+std::optional<ExpressionProblem> unknown_part(const LoadPlan& plan, const Expression& condition) {
+  const auto missing = [&condition](const std::string& kind, const std::string& name) {
+    return ExpressionProblem{
+        {"'" + condition.text + "': unknown figure: there is no " + kind + " '" + name + "'",
+         "use a " + kind + " of the scenario"},
+        true};
+  };
+  if (!condition.target.empty() && !plan.target_named(condition.target)) {
+    return missing("target", condition.target);
+  }
+  if (!condition.phase.empty() && !plan.phase_named(condition.phase)) {
+    return missing("phase", condition.phase);
+  }
+  return std::nullopt;
+}
+
+std::string_view method_of(const TargetPlan& target, SentAs as) {
   switch (as) {
     case SentAs::planned:
-      return plan.method;
+      return target.method;
     case SentAs::get:
       return "GET";
     case SentAs::head:
@@ -72,65 +146,86 @@ std::string_view method_of(const LoadPlan& plan, SentAs as) {
   return {};
 }
 
+double expected_requests(const Phase& phase) {
+  if (phase.replay) return static_cast<double>(phase.replay->requests);
+  double requests = 0;
+  for (const Segment& segment : phase.segments) requests += expected_arrivals(segment);
+  return requests;
+}
+
 double mean_rate(const LoadPlan& plan) {
-  if (plan.replay) {
-    const double length = to_seconds(plan.replay->length);
-    return length > 0 ? static_cast<double>(plan.replay->requests) / length : 0;
-  }
   double requests = 0;
   double seconds = 0;
-  for (const Segment& segment : plan.segments) {
-    requests += expected_arrivals(segment);
-    seconds += to_seconds(segment.length);
+  for (const Phase& phase : plan.phases) {
+    requests += expected_requests(phase);
+    seconds += to_seconds(phase.length());
   }
   return seconds > 0 ? requests / seconds : 0;
 }
 
-std::string describe(const LoadPlan& plan) {
-  std::string text;
-  if (plan.loop == Loop::closed) {
-    const bool one = plan.connections == 1;
-    text = "closed loop, " + grouped(plan.connections) + (one ? " connection" : " connections");
-    return text + extent(plan) + describe_reuse(plan);
+Pacer::Pacer(const LoadPlan& plan, std::vector<CellReader> cells)
+    : plan_{plan}, cells_{std::move(cells)}, left_{plan.count} {
+  cells_.resize(plan.phases.size());
+  enter(0);
+  plan_next();
+}
+
+void Pacer::enter(std::size_t phase) {
+  phase_ = phase;
+  begin_ = end_;
+  schedule_.reset();
+  replay_.reset();
+  if (phase == plan_.phases.size()) return;
+  const Phase& now = plan_.phases[phase];
+  const Duration warmup = phase == 0 ? plan_.warmup : Duration::zero();
+  const std::uint64_t seed = seed_of(plan_, phase);
+  end_ = begin_ + warmup + now.length();
+  CHECK(now.replay.has_value() == (cells_[phase] != nullptr));
+  if (now.replay) {
+    replay_.emplace(*now.replay, seed, std::move(cells_[phase]));
+  } else {
+    schedule_.emplace(with_warmup(now, warmup), plan_.arrivals, seed);
   }
-  text = "open loop, " + describe_rates(plan) + extent(plan) + describe_reuse(plan);
-  const std::string seed = ", seed " + std::to_string(plan.seed);
-  if (plan.replay) return text + seed;
-  return text + (plan.arrivals == Arrivals::uniform ? ", uniform" : ", poisson" + seed);
+  mix_.emplace(now.mix, plan_.targets.size(), plan_.arrivals, ~seed);
 }
 
-Pacer::Pacer(const LoadPlan& plan, CellReader cells)
-    : schedule_{with_warmup(plan), plan.arrivals, plan.seed}, left_{plan.count} {
-  CHECK(plan.replay.has_value() == (cells != nullptr));
-  if (plan.replay) replay_.emplace(*plan.replay, plan.seed, std::move(cells));
-}
-
-std::optional<Duration> Pacer::next() const {
-  if (left_ && *left_ == 0) return std::nullopt;
-  if (!replay_) return schedule_.next();
-  return replay_->next() ? std::optional{replay_->next()->at} : std::nullopt;
+void Pacer::plan_next() {
+  next_.reset();
+  if (left_ && *left_ == 0) return;
+  for (; phase_ < plan_.phases.size(); enter(phase_ + 1)) {
+    PlannedRequest planned;
+    if (replay_ && replay_->next()) {
+      planned = *replay_->next();
+    } else if (schedule_ && schedule_->next()) {
+      planned.at = *schedule_->next();
+    } else {
+      continue;
+    }
+    planned.at += begin_;
+    planned.phase = phase_;
+    planned.target = mix_->next();
+    next_ = planned;
+    return;
+  }
 }
 
 PlannedRequest Pacer::take() {
-  const std::optional<Duration> at = next();
-  CHECK(at.has_value());
-  PlannedRequest planned{*at};
+  CHECK(next_.has_value());
+  const PlannedRequest planned = *next_;
   if (replay_) {
-    planned.as = replay_->next()->as;
     replay_->take();
   } else {
-    schedule_.take();
+    schedule_->take();
   }
   if (left_) --*left_;
+  plan_next();
   return planned;
 }
 
-std::uint64_t Pacer::skip_until(Duration until) {
-  std::uint64_t skipped = 0;
+void Pacer::skip_until(Duration until, const std::function<void(const PlannedRequest&)>& skipped) {
   // A day at the highest rate would take minutes to walk through; beyond this they are not counted.
   constexpr std::uint64_t kSkippedMax = 20'000'000;
-  for (; due(until) && skipped < kSkippedMax; ++skipped) take();
-  return skipped;
+  for (std::uint64_t count = 0; due(until) && count < kSkippedMax; ++count) skipped(take());
 }
 
 }  // namespace sluice::loadgen

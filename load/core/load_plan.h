@@ -1,10 +1,15 @@
 #pragma once
 
+#include "common/base/result.h"
+
 #include "load/core/arrivals.h"
 #include "load/core/expression.h"
+#include "load/core/mix.h"
+#include "load/core/path_template.h"
 #include "load/core/replay.h"
 #include "load/core/target.h"
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +20,11 @@ namespace sluice::loadgen {
 
 inline constexpr std::size_t kConnectionsMax = 10'000;
 inline constexpr std::size_t kBodyBytesMax = 16U << 20U;
+inline constexpr std::size_t kHeadersMax = 100;
+inline constexpr std::size_t kTargetsMax = 100;
+inline constexpr std::size_t kPhasesMax = 1000;
+inline constexpr std::size_t kConditionsMax = 100;
+inline constexpr Duration kRunMax = std::chrono::hours{24};
 
 /// Who decides when the next request is sent.
 enum class Loop {
@@ -22,18 +32,36 @@ enum class Loop {
   closed,  ///< each connection sends when its last answer has come
 };
 
+/// What is sent to one place.
+struct TargetPlan {
+  std::string name;  ///< in reports and conditions; of a run without a scenario empty
+  std::string url;   ///< as given
+  Target target = {};
+  PathTemplate path = PathTemplate::literal("/");
+  std::string method = "GET";
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string body = {};  ///< at most kBodyBytesMax
+};
+
+/// A stretch of a run with its own rates and its own mix of targets.
+struct Phase {
+  std::string name;  ///< of a run without a scenario empty
+  std::vector<Segment> segments{{50, std::chrono::seconds{30}}};  ///< open loop: rates over time
+  std::string shape = {};             ///< what the segments came from, as given; empty: one rate
+  std::optional<Replay> replay = {};  ///< open loop: recorded times; then there are no segments
+  std::vector<double> mix = {};       ///< share by target, one above 0; empty: all alike
+
+  /// Planned from the first to the last instant.
+  [[nodiscard]] Duration length() const;
+};
+
 /// Everything one run does, settled before it starts.
 struct LoadPlan {
-  std::string url;  ///< as given, for the report
-  Target target;
-  std::string method = "GET";
-  std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;  ///< at most kBodyBytesMax
+  std::string name;                    ///< of the scenario; empty: there is none
+  std::vector<TargetPlan> targets{1};  ///< 1 to kTargetsMax
+  std::vector<Phase> phases{1};        ///< in turn, 1 to kPhasesMax; of a closed loop one
 
   Loop loop = Loop::open;
-  std::vector<Segment> segments{{50, std::chrono::seconds{30}}};  ///< open loop: rates over time
-  std::string shape;  ///< the --shape that the segments came from, as given; empty: one rate
-  std::optional<Replay> replay;  ///< open loop: recorded times; then there are no segments
   Arrivals arrivals = Arrivals::poisson;
   std::uint64_t seed = 1;
   /// Closed loop: how many send; open loop: how many may be open at once. 1 to kConnectionsMax.
@@ -48,11 +76,46 @@ struct LoadPlan {
   Duration timeout = std::chrono::seconds{30};  ///< from taking up a request to its whole answer
   std::string ids;  ///< not empty: each request carries `X-Request-Id: <ids>-<n>`, n from 1
 
-  std::vector<Expression> fail_if;
+  std::vector<Expression> conditions;  ///< at most kConditionsMax
+
+  /// The place of a target or a phase with this name; nothing if there is none.
+  [[nodiscard]] std::optional<std::size_t> target_named(std::string_view name) const;
+  [[nodiscard]] std::optional<std::size_t> phase_named(std::string_view name) const;
+  /// When a phase begins, as an offset from the start of the run; the first after the warm-up.
+  [[nodiscard]] Duration begin_of(std::size_t phase) const;
 };
 
+/// Adds a header, of which a plan has at most kHeadersMax. Those that follow from the body are
+/// refused.
+[[nodiscard]] std::optional<Problem> add_header(
+    std::vector<std::pair<std::string, std::string>>& headers, std::string name, std::string value);
+
+/// The same in place of one with the same name.
+[[nodiscard]] std::optional<Problem> set_header(
+    std::vector<std::pair<std::string, std::string>>& headers, const std::string& name,
+    std::string value);
+
+/// Sets the method of `target`, empty for the one that its body asks for, and looks at the size of
+/// that.
+[[nodiscard]] std::optional<Problem> settle_method(TargetPlan& target, const std::string& method);
+
+/// `uniform` or `poisson`; nothing for another word.
+[[nodiscard]] std::optional<Arrivals> parse_arrivals(std::string_view word);
+
+/// Sets how many requests a connection carries: `always` as many as the server lets it, `never` 1,
+/// or a number from 1 on. A problem begins with `name`.
+[[nodiscard]] std::optional<Problem> set_reuse(LoadPlan& plan, std::string_view word,
+                                               const std::string& name);
+
+/// What is wrong with the target or the phase that `condition` names: the plan has no such one.
+[[nodiscard]] std::optional<ExpressionProblem> unknown_part(const LoadPlan& plan,
+                                                            const Expression& condition);
+
 /// The method with which a request is sent.
-[[nodiscard]] std::string_view method_of(const LoadPlan& plan, SentAs as);
+[[nodiscard]] std::string_view method_of(const TargetPlan& target, SentAs as);
+
+/// Mean requests in a whole phase.
+[[nodiscard]] double expected_requests(const Phase& phase);
 
 /// Mean requests per second of an open loop.
 [[nodiscard]] double mean_rate(const LoadPlan& plan);
@@ -60,27 +123,41 @@ struct LoadPlan {
 /// The plan as the first line of a report: `open loop, 200/s for 60 s, poisson, seed 1`.
 [[nodiscard]] std::string describe(const LoadPlan& plan);
 
-/// Hands out the planned requests of an open loop: schedule or replay, warm-up and count together.
+/// The whole plan of a scenario, a line for each target, phase and condition.
+[[nodiscard]] std::string plan_text(const LoadPlan& plan);
+
+/// Hands out the planned requests of an open loop: phases in turn, warm-up and count together.
 class Pacer {
  public:
-  /// `cells` are those of the plan's replay, if it has one.
-  explicit Pacer(const LoadPlan& plan, CellReader cells = {});
+  /// `plan` outlives the pacer. `cells` are those of the replays, by phase.
+  explicit Pacer(const LoadPlan& plan, std::vector<CellReader> cells = {});
 
-  /// When the next request is planned, as an offset from the start; nothing once all are taken.
-  [[nodiscard]] std::optional<Duration> next() const;
+  /// The next request, its time an offset from the start; nothing once all are taken.
+  [[nodiscard]] const std::optional<PlannedRequest>& next() const { return next_; }
 
-  [[nodiscard]] bool due(Duration now) const { return next().has_value() && *next() <= now; }
+  [[nodiscard]] bool due(Duration now) const { return next_.has_value() && next_->at <= now; }
 
   /// Takes the request at next(), which must be there.
   PlannedRequest take();
 
-  /// How many requests planned up to `until` were never taken. Takes them.
-  std::uint64_t skip_until(Duration until);
+  /// Takes the requests planned up to `until`, and passes them to `skipped`.
+  void skip_until(Duration until, const std::function<void(const PlannedRequest&)>& skipped);
 
  private:
-  ArrivalSchedule schedule_;
+  void enter(std::size_t phase);
+  void plan_next();
+
+  const LoadPlan& plan_;
+  std::vector<CellReader> cells_;
+  std::size_t phase_ = 0;
+  Duration begin_{0};  // of the phase, or of the warm-up before it
+  Duration end_{0};
+  // Of a phase there is one of both.
+  std::optional<ArrivalSchedule> schedule_;
   std::optional<ReplaySchedule> replay_;
+  std::optional<Mix> mix_;
   std::optional<std::uint64_t> left_;
+  std::optional<PlannedRequest> next_;
 };
 
 }  // namespace sluice::loadgen

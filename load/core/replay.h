@@ -48,6 +48,8 @@ struct Replay {
 struct PlannedRequest {
   Duration at{0};  ///< since the start of the run
   SentAs as = SentAs::planned;
+  std::size_t target = 0;  ///< its place in the plan, as that of the phase
+  std::size_t phase = 0;
 };
 
 /// Passes further cells of a trace to the sink. False: no cell follows those of this call.

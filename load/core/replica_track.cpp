@@ -43,6 +43,45 @@ void ReplicaTrack::finish(Duration at) {
   if (panicking_) panics_.back().to = std::max(at, panics_.back().from);
 }
 
+ReplicaTrack ReplicaTrack::merged(std::span<const ReplicaTrack> tracks) {
+  struct Step {
+    Duration at;
+    std::size_t before;
+    std::size_t after;
+  };
+
+  ReplicaTrack out;
+  std::vector<Step> steps;
+  std::set<std::string, std::less<>> services;
+  for (const ReplicaTrack& track : tracks) {
+    if (!track.joined() || !services.insert(track.service_).second) continue;
+    out.service_ += (out.joined() ? ", " : "") + track.service_;
+    std::size_t before = 0;
+    for (const Point& point : track.points_) {
+      steps.push_back({point.at, before, point.ready});
+      before = point.ready;
+    }
+    out.ready_.insert(track.ready_.begin(), track.ready_.end());
+    out.cold_start_times_.add(track.cold_start_times_);
+    out.cold_starts_.insert(out.cold_starts_.end(), track.cold_starts_.begin(),
+                            track.cold_starts_.end());
+    out.panics_.insert(out.panics_.end(), track.panics_.begin(), track.panics_.end());
+  }
+  const auto earlier = [](const auto& a, const auto& b) { return a.at < b.at; };
+  std::stable_sort(steps.begin(), steps.end(), earlier);
+  std::stable_sort(out.cold_starts_.begin(), out.cold_starts_.end(), earlier);
+  std::stable_sort(out.panics_.begin(), out.panics_.end(),
+                   [](const Panic& a, const Panic& b) { return a.from < b.from; });
+  std::size_t ready = 0;
+  for (const Step& step : steps) {
+    ready = ready - step.before + step.after;
+    // Of changes at one moment the last says how many there are.
+    if (!out.points_.empty() && out.points_.back().at == step.at) out.points_.pop_back();
+    out.points_.push_back({step.at, ready});
+  }
+  return out;
+}
+
 std::size_t ReplicaTrack::ready_max() const {
   std::size_t most = 0;
   for (const Point& point : points_) most = std::max(most, point.ready);

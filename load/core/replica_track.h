@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,10 @@ class ReplicaTrack {
   [[nodiscard]] std::size_t ready_now() const { return ready_.size(); }
 
   [[nodiscard]] std::size_t ready_max() const;
+  /// The replicas, cold starts and panics of several services as if they were one; a service that
+  /// two tracks follow counts once. Of one track itself.
+  [[nodiscard]] static ReplicaTrack merged(std::span<const ReplicaTrack> tracks);
+
   /// Replicas ready at `at`.
   [[nodiscard]] std::size_t ready_at(Duration at) const;
   /// The sum over all replicas of the time that each was ready up to `until`, in seconds.

@@ -9,25 +9,39 @@ namespace sluice::loadgen {
 
 namespace {
 
-Duration measured_length(const Report& report) {
-  const Duration whole = std::max(report.length - report.plan.warmup, Duration::zero());
+// The time in which a part was to be sent.
+struct Span {
+  Duration begin;  // since the start of the run
+  Duration length;
+};
+
+Span span_of(const Report& report, const Part& part) {
+  if (part.phase) {
+    return {report.plan.begin_of(*part.phase), report.plan.phases[*part.phase].length()};
+  }
+  const Duration warmup = report.plan.warmup;
+  const Duration whole = std::max(report.length - warmup, Duration::zero());
   const Duration asked = report.plan.duration.value_or(whole);
   const bool cut = report.interrupted || report.plan.count;
+  return {warmup, cut ? std::min(asked, whole) : asked};
+}
+
+Duration measured_length(const Report& report, const Part& part) {
+  const Span span = span_of(report, part);
+  if (!is_late(report, part)) return span.length;
   // A late generator went on sending after the planned end; its rate is over all of that, and not
   // over the wait for the last answers.
-  if (is_late(report)) {
-    const Duration sending = report.tally.last_taken() - report.plan.warmup;
-    return cut ? sending : std::max(asked, sending);
-  }
-  return cut ? std::min(asked, whole) : asked;
+  const Duration sending = report.results.of(part).last_taken() - span.begin;
+  const bool cut = report.interrupted || report.plan.count;
+  return cut ? sending : std::max(span.length, sending);
 }
 
 // Whether the last request was taken up about when it was due: whatever queued up in a stall was
 // made up for by then.
-bool kept_rate(const Report& report) {
+bool kept_rate(const Report& report, const Part& part) {
   constexpr Duration kBehindMax = std::chrono::milliseconds{100};
-  const Tally& tally = report.tally;
-  const Duration sending = tally.last_planned() - report.plan.warmup;
+  const Tally& tally = report.results.of(part);
+  const Duration sending = tally.last_planned() - span_of(report, part).begin;
   const Duration behind = tally.last_taken() - tally.last_planned();
   return tally.unsent() == 0 && behind <= std::min(sending / 100, kBehindMax);
 }
@@ -38,13 +52,49 @@ std::optional<double> percentile_seconds(const Histogram& times, double percent)
 }
 
 // No cold start took no time at all.
-double cold_start_seconds(const Report& report, double percent) {
-  return percentile_seconds(report.track.cold_start_times(), percent).value_or(0);
+double cold_start_seconds(const ReplicaTrack& track, double percent) {
+  return percentile_seconds(track.cold_start_times(), percent).value_or(0);
 }
 
-std::optional<double> time_to_zero_seconds(const Report& report) {
-  const auto reached = report.track.time_to_zero(report.tally.last_end());
+double time_to_zero_seconds(const ReplicaTrack& track, const Tally& tally) {
+  const auto reached = track.time_to_zero(tally.last_end());
   return reached ? to_seconds(*reached) : std::numeric_limits<double>::infinity();
+}
+
+std::optional<double> engine_figure(const Report& report, const Expression& expression) {
+  const Part part = part_of(report.plan, expression);
+  const bool one = part.target && !report.tracks.empty();
+  const ReplicaTrack& track = one ? report.tracks[*part.target] : report.track;
+  if (!track.joined()) return std::nullopt;
+  switch (expression.metric) {
+    case Metric::cold_start:
+      return cold_start_seconds(track, expression.percent);
+    case Metric::cold_start_count:
+      return static_cast<double>(track.cold_start_times().count());
+    case Metric::replicas_max:
+      return static_cast<double>(track.ready_max());
+    case Metric::replica_seconds:
+      return track.replica_seconds(report.length);
+    case Metric::panics:
+      return static_cast<double>(track.panics().size());
+    case Metric::time_to_zero:
+      return time_to_zero_seconds(track, report.results.of(part));
+    case Metric::latency_percentile:
+    case Metric::latency_mean:
+    case Metric::latency_max:
+    case Metric::service_percentile:
+    case Metric::lag_percentile:
+    case Metric::errors:
+    case Metric::error_rate:
+    case Metric::refused:
+    case Metric::lost:
+    case Metric::non_2xx:
+    case Metric::status:
+    case Metric::rate:
+    case Metric::generator:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> latency_figure(const Tally& tally, const Expression& expression) {
@@ -56,8 +106,9 @@ std::optional<double> latency_figure(const Tally& tally, const Expression& expre
 }
 
 std::optional<double> figure(const Report& report, const Expression& expression) {
-  const Tally& tally = report.tally;
-  if (needs_engine(expression.metric) && !report.track.joined()) return std::nullopt;
+  if (needs_engine(expression.metric)) return engine_figure(report, expression);
+  const Part part = part_of(report.plan, expression);
+  const Tally& tally = report.results.of(part);
   switch (expression.metric) {
     case Metric::latency_percentile:
     case Metric::latency_mean:
@@ -80,21 +131,16 @@ std::optional<double> figure(const Report& report, const Expression& expression)
     case Metric::status:
       return static_cast<double>(tally.answers(expression.status));
     case Metric::rate:
-      return achieved_rate(report);
-    case Metric::cold_start:
-      return cold_start_seconds(report, expression.percent);
-    case Metric::cold_start_count:
-      return static_cast<double>(report.track.cold_start_times().count());
-    case Metric::replicas_max:
-      return static_cast<double>(report.track.ready_max());
-    case Metric::replica_seconds:
-      return report.track.replica_seconds(report.length);
-    case Metric::panics:
-      return static_cast<double>(report.track.panics().size());
-    case Metric::time_to_zero:
-      return time_to_zero_seconds(report);
+      return achieved_rate(report, part);
     case Metric::generator:
-      return is_late(report) ? 1 : 0;
+      return is_late(report, part) ? 1 : 0;
+    case Metric::cold_start:
+    case Metric::cold_start_count:
+    case Metric::replicas_max:
+    case Metric::replica_seconds:
+    case Metric::panics:
+    case Metric::time_to_zero:
+      return std::nullopt;
   }
   return std::nullopt;
 }
@@ -135,36 +181,44 @@ std::string shown(Metric metric, double actual) {
 
 std::vector<Verdict> judge(const Report& report) {
   std::vector<Verdict> verdicts;
-  for (const Expression& expression : report.plan.fail_if) {
-    Verdict verdict{expression.text, figure(report, expression), "not known", false};
+  for (const Expression& expression : report.plan.conditions) {
+    Verdict verdict{expression.text, expression.use, figure(report, expression), "not known",
+                    false};
     if (verdict.actual) {
       verdict.shown = shown(expression.metric, *verdict.actual);
-      verdict.failed = holds(expression, *verdict.actual);
+      verdict.failed = holds(expression, *verdict.actual) == (expression.use == Use::fail_if);
     }
     verdicts.push_back(std::move(verdict));
   }
   return verdicts;
 }
 
-bool is_behind(const Report& report) {
-  return report.plan.loop == Loop::open && report.tally.lag().percentile(99) > kLagTolerated;
+bool is_behind(const Report& report, const Part& part) {
+  const Tally& tally = report.results.of(part);
+  return report.plan.loop == Loop::open && tally.lag().percentile(99) > kLagTolerated;
 }
 
-bool is_late(const Report& report) {
-  const Tally& tally = report.tally;
+bool is_late(const Report& report, const Part& part) {
+  const Tally& tally = report.results.of(part);
   if (report.plan.loop == Loop::closed || tally.ended(Ending::answered) == 0) return false;
-  return tally.unsent() > 0 || (is_behind(report) && !kept_rate(report));
+  if (tally.unsent() > 0 || (is_behind(report, part) && !kept_rate(report, part))) return true;
+  for (std::size_t i = 0; !part.phase && !part.target && i < report.results.phases.size(); ++i) {
+    if (is_late(report, {.phase = i})) return true;
+  }
+  return false;
 }
 
-double achieved_rate(const Report& report) {
-  const double seconds = to_seconds(measured_length(report));
-  return seconds > 0 ? static_cast<double>(report.tally.sent()) / seconds : 0;
+double achieved_rate(const Report& report, const Part& part) {
+  const double seconds = to_seconds(measured_length(report, part));
+  const auto sent = static_cast<double>(report.results.of(part).sent());
+  return seconds > 0 ? sent / seconds : 0;
 }
 
 double answered_rate(const Report& report) {
-  const Duration to_last = report.tally.last_end() - report.plan.warmup;
-  const double seconds = to_seconds(std::max(measured_length(report), to_last));
-  const auto answered = static_cast<double>(report.tally.ended(Ending::answered));
+  const Tally& tally = report.results.whole;
+  const Duration to_last = tally.last_end() - report.plan.warmup;
+  const double seconds = to_seconds(std::max(measured_length(report, {}), to_last));
+  const auto answered = static_cast<double>(tally.ended(Ending::answered));
   return seconds > 0 ? answered / seconds : 0;
 }
 

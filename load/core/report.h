@@ -2,7 +2,7 @@
 
 #include "load/core/load_plan.h"
 #include "load/core/replica_track.h"
-#include "load/core/tally.h"
+#include "load/core/results.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,24 +12,26 @@ namespace sluice::loadgen {
 /// A generator whose requests start later than this, at the 99th percentile, measures itself.
 inline constexpr Duration kLagTolerated = std::chrono::milliseconds{10};
 
-/// All that is known at the end of a run.
+/// All that is known at the end of a run: what every form of the report reads.
 struct Report {
   LoadPlan plan;
-  Tally tally{Duration::zero()};
-  ReplicaTrack track;
-  Duration length{0};           ///< start to end, draining included
-  std::size_t connections = 0;  ///< most open at once
+  Results results;
+  ReplicaTrack track;                ///< of all services together
+  std::vector<ReplicaTrack> tracks;  ///< by target; empty: none was watched
+  Duration length{0};                ///< start to end, draining included
+  std::size_t connections = 0;       ///< most open at once
   std::uint64_t cap_waits = 0;  ///< times a request fell due with every allowed connection busy
   bool interrupted = false;
   std::string first_error;  ///< text of the first connection that failed
 };
 
-/// A `--fail-if` condition after the run.
+/// A condition after the run.
 struct Verdict {
   std::string expression;
+  Use use = Use::fail_if;
   std::optional<double> actual;  ///< seconds, requests or a fraction; nothing: not known
   std::string shown;             ///< `actual` with its unit
-  bool failed = false;           ///< the condition is true
+  bool failed = false;           ///< a `--fail-if` that is true, an assertion that is not
 };
 
 /// Judges every condition of the plan. A time to zero that was not reached counts as infinite.
@@ -37,14 +39,14 @@ struct Verdict {
 
 /// True when the generator did not keep to its own plan, so that its figures are in doubt: requests
 /// were not sent, or so many late that the rate was not kept. Never when nothing was answered: then
-/// the reason is elsewhere.
-[[nodiscard]] bool is_late(const Report& report);
+/// the reason is elsewhere. A run is late if one of its phases is.
+[[nodiscard]] bool is_late(const Report& report, const Part& part = {});
 
 /// True when requests started later than kLagTolerated, at the 99th percentile.
-[[nodiscard]] bool is_behind(const Report& report);
+[[nodiscard]] bool is_behind(const Report& report, const Part& part = {});
 
-/// Requests per second that were really taken up in the measured part.
-[[nodiscard]] double achieved_rate(const Report& report);
+/// Requests per second that were really taken up in the measured part, or in the time of a phase.
+[[nodiscard]] double achieved_rate(const Report& report, const Part& part = {});
 
 /// Answers per second, from the start of the measured part to its end or, if that is later, to the
 /// last answer.

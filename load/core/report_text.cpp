@@ -25,7 +25,7 @@ std::string percent(double share) {
 
 std::string line(const std::string& label, const std::string& text) {
   std::string out = "  " + label;
-  out.append(kLabelWidth - label.size(), ' ');
+  out.append(label.size() < kLabelWidth ? kLabelWidth - label.size() : 1, ' ');
   return out + text + "\n";
 }
 
@@ -38,22 +38,24 @@ std::size_t columns(const std::string& text) {
 
 std::string generator_state(const Report& report) {
   if (report.plan.loop == Loop::closed) return {};
-  const std::string lag = "lag p99 " + milliseconds(report.tally.lag().percentile(99)) + " ms";
-  if (report.tally.ended(Ending::answered) == 0) return {};
+  const std::string lag =
+      "lag p99 " + milliseconds(report.results.whole.lag().percentile(99)) + " ms";
+  if (report.results.whole.ended(Ending::answered) == 0) return {};
   if (!is_late(report)) {
     return std::string{", generator "} + (is_behind(report) ? "kept the rate" : "on time") + " (" +
            lag + ")";
   }
-  return ", generator LATE: " + lag + ", max " + milliseconds(report.tally.lag().max()) + " ms";
+  return ", generator LATE: " + lag + ", max " + milliseconds(report.results.whole.lag().max()) +
+         " ms";
 }
 
 std::string heading(const Report& report) {
   std::string text = describe(report.plan);
   const std::size_t width = columns(text);
   text.append(width < kHeadingWidth ? kHeadingWidth - width : 2, ' ');
-  text += grouped(report.tally.sent()) + " sent, ";
-  text += grouped(report.tally.ended(Ending::answered)) + " answered";
-  const double errors = report.tally.error_rate();
+  text += grouped(report.results.whole.sent()) + " sent, ";
+  text += grouped(report.results.whole.ended(Ending::answered)) + " answered";
+  const double errors = report.results.whole.error_rate();
   if (errors > kErrorRateNamed) text += ", ERRORS " + percent(errors);
   return text + generator_state(report) + "\n";
 }
@@ -140,7 +142,7 @@ std::string error_classes(const Tally& tally) {
 }
 
 std::string status_line(const Report& report) {
-  const Tally& tally = report.tally;
+  const Tally& tally = report.results.whole;
   std::string text;
   for (const auto& [status, count] : tally.statuses()) {
     text += (text.empty() ? "" : "  ") + std::to_string(status) + ": " + grouped(count);
@@ -204,25 +206,50 @@ std::string notes(const Report& report) {
   if (report.plan.loop == Loop::closed) {
     text += line(
         "note", "a closed loop sends a slow server fewer requests: this latency omits those waits");
-  } else if (is_late(report) || (is_behind(report) && report.tally.ended(Ending::answered) > 0)) {
+  } else if (is_late(report) ||
+             (is_behind(report) && report.results.whole.ended(Ending::answered) > 0)) {
     const bool capped = report.cap_waits > 0;
     text += line(
         is_late(report) ? "LATE" : "lag",
-        grouped(report.tally.sent()) + " of " +
-            grouped(report.tally.sent() + report.tally.unsent()) + " requests sent, up to " +
-            milliseconds(report.tally.lag().max()) + " ms after their time; " +
+        grouped(report.results.whole.sent()) + " of " +
+            grouped(report.results.whole.sent() + report.results.whole.unsent()) +
+            " requests sent, up to " + milliseconds(report.results.whole.lag().max()) +
+            " ms after their time; " +
             (capped ? "all " + grouped(report.connections) +
                           " allowed connections were busy: the server is too slow"
                     : "this machine is too slow, or the server accepts connections too slowly"));
-    text += line("service time", percentiles(report.tally.service()) + ", from actual send");
+    text +=
+        line("service time", percentiles(report.results.whole.service()) + ", from actual send");
   }
   if (report.plan.warmup > Duration::zero()) {
-    text +=
-        line("warm-up", spoken(report.plan.warmup) + ", " + grouped(report.tally.warmup_sent()) +
-                            " requests, not counted above");
+    text += line("warm-up", spoken(report.plan.warmup) + ", " +
+                                grouped(report.results.whole.warmup_sent()) +
+                                " requests, not counted above");
   }
   if (!report.first_error.empty()) text += line("first error", report.first_error);
   if (report.interrupted) text += line("stopped", "by a signal after " + spoken(report.length));
+  return text;
+}
+
+std::string part_line(const Report& report, const std::string& label, const Part& part) {
+  const Tally& tally = report.results.of(part);
+  std::string text =
+      grouped(tally.sent()) + " sent, " + grouped(tally.ended(Ending::answered)) + " answered";
+  if (tally.errors() > 0) text += ", errors " + grouped(tally.errors());
+  if (tally.refused() > 0) text += ", refused " + grouped(tally.refused());
+  if (tally.latency().count() > 0) text += "    " + percentiles(tally.latency());
+  return line(label, text + (is_late(report, part) ? "    LATE" : ""));
+}
+
+// A line for each phase and each target, where there are several.
+std::string part_lines(const Report& report) {
+  std::string text;
+  for (std::size_t i = 0; i < report.results.phases.size(); ++i) {
+    text += part_line(report, "phase " + report.plan.phases[i].name, {.phase = i});
+  }
+  for (std::size_t i = 0; i < report.results.targets.size(); ++i) {
+    text += part_line(report, "target " + report.plan.targets[i].name, {.target = i});
+  }
   return text;
 }
 
@@ -234,7 +261,8 @@ std::string verdict_lines(const std::vector<Verdict>& verdicts, Verdicts which) 
     const bool passed = verdict.actual && !verdict.failed;
     if (passed != (which == Verdicts::passed)) continue;
     const char* label = passed ? "passed" : verdict.failed ? "FAILED" : "UNKNOWN";
-    text += line(label, "fail if " + verdict.expression + ": " + verdict.shown);
+    const char* what = verdict.use == Use::fail_if ? "fail if " : "";
+    text += line(label, what + verdict.expression + ": " + verdict.shown);
   }
   return text;
 }
@@ -257,13 +285,16 @@ std::string report_text(const Report& report, const std::vector<Verdict>& verdic
   std::string text = heading(report) + verdict_lines(verdicts, Verdicts::not_passed);
   const bool open = report.plan.loop == Loop::open;
   text += line(open ? "latency from planned send" : "latency from send",
-               percentiles(report.tally.latency()));
+               percentiles(report.results.whole.latency()));
   text += rate_line(report);
   text += status_line(report);
   if (report.track.joined()) text += scaling_line(report.track);
   text += notes(report);
-  if (report.plan.replay) text += replay_lines(*report.plan.replay);
-  text += histogram_lines(report.tally.latency());
+  for (const Phase& phase : report.plan.phases) {
+    if (phase.replay) text += replay_lines(*phase.replay);
+  }
+  text += part_lines(report);
+  text += histogram_lines(report.results.whole.latency());
   return text + verdict_lines(verdicts, Verdicts::passed);
 }
 

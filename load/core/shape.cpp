@@ -57,7 +57,7 @@ std::optional<Halves> halves(std::string_view text, char mark) {
 
 class ShapeReader {
  public:
-  explicit ShapeReader(std::string_view text) : text_{text} {}
+  ShapeReader(std::string_view text, const ShapeSource& source) : text_{text}, source_{source} {}
 
   Result<std::vector<Segment>, Problem> read() {
     std::string_view rest = text_;
@@ -75,7 +75,8 @@ class ShapeReader {
 
   // `at` is a part of the text: its place is the column.
   [[nodiscard]] std::string place(std::string_view at) const {
-    return "--shape, column " + std::to_string(at.data() - text_.data() + 1) + ": ";
+    if (!source_.has_columns) return source_.name + ": ";
+    return source_.name + ", column " + std::to_string(at.data() - text_.data() + 1) + ": ";
   }
 
   [[nodiscard]] Problem wrong(std::string_view at, const std::string& what, std::string fix) const {
@@ -135,7 +136,7 @@ class ShapeReader {
       segments_.push_back({rate, length});
       return;
     }
-    const double before = segments_.empty() ? 0 : rate_at_end(segments_.back());
+    const double before = segments_.empty() ? source_.rate_before : rate_at_end(segments_.back());
     segments_.push_back({before, length / 2, rate});
     segments_.push_back({rate, length - length / 2, before});
   }
@@ -209,13 +210,15 @@ class ShapeReader {
   }
 
   std::string_view text_;
+  const ShapeSource& source_;  // of the caller of parse_shape
   std::vector<Segment> segments_;
 };
 
 }  // namespace
 
-Result<std::vector<Segment>, Problem> parse_shape(std::string_view text) {
-  return ShapeReader{text}.read();
+Result<std::vector<Segment>, Problem> parse_shape(std::string_view text,
+                                                  const ShapeSource& source) {
+  return ShapeReader{text, source}.read();
 }
 
 }  // namespace sluice::loadgen

@@ -4,12 +4,20 @@
 
 #include "load/core/segment.h"
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace sluice::loadgen {
 
 inline constexpr std::size_t kShapeItemsMax = 1000;
+
+/// Where the text of a shape is from.
+struct ShapeSource {
+  std::string name = "--shape";  ///< for problems
+  bool has_columns = true;       ///< a person wrote the whole text: problems name the column
+  double rate_before = 0;        ///< for a spike that comes first
+};
 
 /// Reads a `--shape` (one-machine.md 9): items joined by commas, which run in turn, at most
 /// kShapeItemsMax. R, A, B, LOW and HIGH are requests per second from 0 to kRateMax, D and PERIOD
@@ -24,6 +32,7 @@ inline constexpr std::size_t kShapeItemsMax = 1000;
 ///     pause D                no arrivals
 ///
 /// The problem names the column, from 1, and a form that is right.
-[[nodiscard]] Result<std::vector<Segment>, Problem> parse_shape(std::string_view text);
+[[nodiscard]] Result<std::vector<Segment>, Problem> parse_shape(std::string_view text,
+                                                                const ShapeSource& source = {});
 
 }  // namespace sluice::loadgen

@@ -75,6 +75,7 @@ double Tally::error_rate() const {
 }
 
 Second* Tally::second_of(Duration planned) {
+  if (seconds_kept_ == Seconds::left_out) return nullptr;
   const auto index = static_cast<std::size_t>(to_seconds(planned - warmup_));
   if (index >= kSecondsMax) return nullptr;
   if (index >= seconds_.size()) seconds_.resize(index + 1);

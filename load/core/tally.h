@@ -45,8 +45,12 @@ class Tally {
  public:
   static constexpr std::size_t kSecondsMax = 2 * 86'400;
 
+  /// Whether seconds() are kept.
+  enum class Seconds { kept, left_out };
+
   /// Requests planned before `warmup` are counted apart and nowhere else.
-  explicit Tally(Duration warmup) : warmup_{warmup} {}
+  explicit Tally(Duration warmup, Seconds seconds = Seconds::kept)
+      : warmup_{warmup}, seconds_kept_{seconds} {}
 
   /// A request was taken up.
   void sent(Duration planned, Duration taken);
@@ -111,6 +115,7 @@ class Tally {
   Second* second_of(Duration planned);
 
   Duration warmup_;
+  Seconds seconds_kept_;
   std::uint64_t sent_ = 0;
   std::uint64_t warmup_sent_ = 0;
   std::uint64_t unsent_ = 0;

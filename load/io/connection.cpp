@@ -15,8 +15,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-Connection::Connection(asio::io_context& loop, const tcp::endpoint& peer, Owner& owner)
-    : socket_{loop}, peer_{peer}, owner_{owner} {}
+Connection::Connection(asio::io_context& loop, Owner& owner) : socket_{loop}, owner_{owner} {}
 
 void Connection::send(std::string_view request_head, std::string_view request_body, bool to_head) {
   CHECK(!busy_);

@@ -2,6 +2,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include "load/core/replay.h"
 #include "load/core/tally.h"
 #include "load/io/wire_response.h"
 #include <array>
@@ -29,8 +30,10 @@ class Connection {
   };
 
   /// `owner` outlives every operation: it waits for pending() to reach zero after close().
-  Connection(boost::asio::io_context& loop, const boost::asio::ip::tcp::endpoint& peer,
-             Owner& owner);
+  Connection(boost::asio::io_context& loop, Owner& owner);
+
+  /// Where to connect when it sends next; of an open connection the place it is connected to.
+  void aim(const boost::asio::ip::tcp::endpoint& peer) { peer_ = peer; }
 
   /// Sends `head` and `body`; both are borrowed until the end is reported. `to_head`: a HEAD
   /// request.
@@ -52,7 +55,7 @@ class Connection {
   [[nodiscard]] unsigned pending() const { return pending_; }
 
   // The request on its way, kept here for the owner's book-keeping.
-  Duration planned{0};
+  PlannedRequest planned;
   Duration taken{0};
   Duration idle_since{0};
   std::string head;                       ///< a buffer that keeps its capacity

@@ -92,9 +92,9 @@ bool join_service(std::string_view json, const Target& target, ReplicaTrack& tra
   return true;
 }
 
-bool apply_event(std::string_view event, std::string_view json, Duration at, ReplicaTrack& track) {
-  const Json body = parse_object(json);
-  if (!body.is_object() || text_of(body, "service") != track.service()) return false;
+namespace {
+
+bool apply_to(ReplicaTrack& track, std::string_view event, const Json& body, Duration at) {
   if (event == "replica") {
     track.replica(at, text_of(body, "id"), text_of(body, "state") == "ready");
   } else if (event == "decision") {
@@ -107,6 +107,21 @@ bool apply_event(std::string_view event, std::string_view json, Duration at, Rep
     return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool apply_event(std::string_view event, std::string_view json, Duration at,
+                 std::span<ReplicaTrack> tracks) {
+  const Json body = parse_object(json);
+  if (!body.is_object()) return false;
+  const std::string service = text_of(body, "service");
+  bool applied = false;
+  for (ReplicaTrack& track : tracks) {
+    if (!track.joined() || track.service() != service) continue;
+    applied = apply_to(track, event, body, at) || applied;
+  }
+  return applied;
 }
 
 }  // namespace sluice::loadgen

@@ -3,6 +3,7 @@
 #include "load/core/replica_track.h"
 #include "load/core/target.h"
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,7 +35,8 @@ class EventLines {
 /// answer.
 [[nodiscard]] bool join_service(std::string_view json, const Target& target, ReplicaTrack& track);
 
-/// Puts one event of the stream on `track` if it is of its service; true if it was.
-bool apply_event(std::string_view event, std::string_view json, Duration at, ReplicaTrack& track);
+/// Puts one event of the stream on those of `tracks` that are of its service; true if one was.
+bool apply_event(std::string_view event, std::string_view json, Duration at,
+                 std::span<ReplicaTrack> tracks);
 
 }  // namespace sluice::loadgen

@@ -22,12 +22,12 @@ constexpr std::size_t kServicesBytesMax = 4U << 20U;
 struct EngineWatch::Impl {
   enum class Stage { services, events, over };
 
-  Impl(asio::io_context& io, const Clock& time, Target where, const std::string& address,
-       Duration wait)
+  Impl(asio::io_context& io, const Clock& time, std::vector<Target> where,
+       const std::string& address, Duration wait)
       : loop{io},
         clock{time},
-        target{std::move(where)},
-        peer{.host = address, .port = target.port, .path = {}},
+        targets{std::move(where)},
+        peer{.host = address, .port = targets.at(0).port, .path = {}},
         patience{wait},
         events{[this](std::string_view event, std::string_view data) { take(event, data); }} {}
 
@@ -36,18 +36,19 @@ struct EngineWatch::Impl {
   void on_body(std::string_view piece);
   void on_end(const net::H1Client::Ending& ending);
   void give_up();
+  bool join_all();
   void tell_ready();
   void take(std::string_view event, std::string_view data);
 
   asio::io_context& loop;
   const Clock& clock;
-  const Target target;
+  const std::vector<Target> targets;
   const net::Address peer;
   const Duration patience;
   std::shared_ptr<net::H1Client> client;
   asio::steady_timer alarm{loop};
   EventLines events;
-  ReplicaTrack track;
+  std::vector<ReplicaTrack> tracks = std::vector<ReplicaTrack>(targets.size());
   std::function<void()> ready;
   std::function<void()> changed;
   Stage stage = Stage::services;
@@ -61,7 +62,7 @@ void EngineWatch::Impl::ask(Stage next, const std::string& path) {
   client = std::make_shared<net::H1Client>(loop);
   net::H1Client::ask(client, peer,
                      "GET /_sluice/api/v1" + path +
-                         " HTTP/1.1\r\nHost: localhost:" + std::to_string(target.port) +
+                         " HTTP/1.1\r\nHost: localhost:" + std::to_string(peer.port) +
                          "\r\nUser-Agent: sluice-load\r\nConnection: close\r\n\r\n",
                      {.head = [this](const http::ResponseHead& head) { on_head(head); },
                       .body = [this](std::string_view piece) { on_body(piece); },
@@ -87,11 +88,20 @@ void EngineWatch::Impl::on_body(std::string_view piece) {
 void EngineWatch::Impl::on_end(const net::H1Client::Ending& ending) {
   const bool is_answer =
       stage == Stage::services && ending.kind == net::H1Client::Ending::Kind::whole;
-  if (is_answer && join_service(services, target, track)) {
+  if (is_answer && join_all()) {
     ask(Stage::events, "/events?types=decision,replica,cold_start");
   } else {
     give_up();
   }
+}
+
+// Whether a target is a service of the engine.
+bool EngineWatch::Impl::join_all() {
+  bool joined = false;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    joined = join_service(services, targets[i], tracks[i]) || joined;
+  }
+  return joined;
 }
 
 void EngineWatch::Impl::give_up() {
@@ -104,19 +114,19 @@ void EngineWatch::Impl::tell_ready() {
   if (!ready) return;
   alarm.cancel();
   // Without a stream the figures would be one moment's: better none.
-  if (stage != Stage::events) track = ReplicaTrack{};
+  if (stage != Stage::events) tracks.assign(targets.size(), {});
   asio::post(loop, std::exchange(ready, nullptr));
 }
 
 void EngineWatch::Impl::take(std::string_view event, std::string_view data) {
   if (stage == Stage::over) return;  // stopped by the event before it
   const Duration at = begun ? clock.now() - run_began : Duration::zero();
-  if (apply_event(event, data, at, track) && changed) changed();
+  if (apply_event(event, data, at, tracks) && changed) changed();
 }
 
-EngineWatch::EngineWatch(asio::io_context& loop, const Clock& clock, Target target,
+EngineWatch::EngineWatch(asio::io_context& loop, const Clock& clock, std::vector<Target> targets,
                          const std::string& address, Duration patience)
-    : impl_{std::make_unique<Impl>(loop, clock, std::move(target), address, patience)} {}
+    : impl_{std::make_unique<Impl>(loop, clock, std::move(targets), address, patience)} {}
 
 EngineWatch::~EngineWatch() {
   if (impl_->client) impl_->client->close();
@@ -135,7 +145,9 @@ void EngineWatch::start(std::function<void()> ready) {
 void EngineWatch::begin(TimePoint run_began) {
   impl_->run_began = run_began;
   impl_->begun = true;
-  if (impl_->track.joined()) impl_->track.begin();
+  for (ReplicaTrack& track : impl_->tracks) {
+    if (track.joined()) track.begin();
+  }
 }
 
 void EngineWatch::on_change(std::function<void()> changed) {
@@ -147,12 +159,12 @@ void EngineWatch::stop(std::function<void()> closed) {
   watch.alarm.cancel();
   watch.ready = nullptr;
   watch.give_up();
-  watch.track.finish(watch.clock.now() - watch.run_began);
+  for (ReplicaTrack& track : watch.tracks) track.finish(watch.clock.now() - watch.run_began);
   asio::post(watch.loop, std::move(closed));
 }
 
-const ReplicaTrack& EngineWatch::track() const {
-  return impl_->track;
+const std::vector<ReplicaTrack>& EngineWatch::tracks() const {
+  return impl_->tracks;
 }
 
 }  // namespace sluice::loadgen

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace boost::asio {
 class io_context;
@@ -14,13 +15,13 @@ class io_context;
 
 namespace sluice::loadgen {
 
-/// Finds out whether a target is a service of an engine, and if so follows the engine's event
-/// stream (protocols.md 5). A target that is none is no error and makes no noise.
+/// Finds out which targets at one address are services of an engine, and if any is follows the
+/// engine's event stream (protocols.md 5). A target that is none is no error and makes no noise.
 class EngineWatch {
  public:
-  /// `loop` and `clock` outlive the watch; `address` is a numeric IP address of the target's host;
-  /// an engine has `patience` to answer.
-  EngineWatch(boost::asio::io_context& loop, const Clock& clock, Target target,
+  /// `loop` and `clock` outlive the watch; `address` is a numeric IP address of the targets' hosts,
+  /// of which there is one at least, all with one port; an engine has `patience` to answer.
+  EngineWatch(boost::asio::io_context& loop, const Clock& clock, std::vector<Target> targets,
               const std::string& address, Duration patience = std::chrono::seconds{1});
   ~EngineWatch();
   EngineWatch(const EngineWatch&) = delete;
@@ -38,7 +39,8 @@ class EngineWatch {
   /// Ends the stream; `closed` is called once nothing is under way any more.
   void stop(std::function<void()> closed);
 
-  [[nodiscard]] const ReplicaTrack& track() const;
+  /// By target; those of targets that are no service of an engine stay empty.
+  [[nodiscard]] const std::vector<ReplicaTrack>& tracks() const;
 
  private:
   struct Impl;

@@ -8,7 +8,9 @@
 #include "load/io/connection.h"
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <limits>
+#include <random>
 #include <utility>
 
 namespace sluice::loadgen {
@@ -33,22 +35,64 @@ constexpr int kBurst = 64;
 constexpr int kOpenedAtOnce = 100;
 constexpr Duration kOpenInterval = std::chrono::microseconds{500};
 
+// What is the same for all requests to a target.
+struct Destination {
+  Destination(const TargetPlan& what, std::size_t where, const LoadPlan& all)
+      : plan{what},
+        pool{where},
+        always_same{plan.path.is_fixed() && all.ids.empty()},
+        random{all.seed + static_cast<std::uint64_t>(&what - all.targets.data())} {
+    for (std::size_t i = 0; i < kSentAs; ++i) {
+      const auto as = static_cast<SentAs>(i);
+      begins[i] = std::string{method_of(plan, as)} + " ";
+      ends[i] = request_head(plan, as, all.reuse == 1U);
+      if (!always_same) continue;
+      plan.path.append_to(begins[i], 0, random);
+      begins[i] += ends[i] + "\r\n";
+    }
+  }
+
+  const TargetPlan& plan;  // of the run's plan
+  std::size_t pool;
+  bool always_same;  // all requests have the same head
+  std::mt19937_64 random;
+  std::uint64_t number = 0;
+  // By SentAs: the head before and after the path; one that is always the same is all in `begins`.
+  std::array<std::string, kSentAs> begins;
+  std::array<std::string, kSentAs> ends;
+};
+
+// Connections to one address, which all targets there share.
+struct Pool {
+  asio::ip::tcp::endpoint peer;
+  Connections idle;  // open; most recently used first, so that surplus ones grow old
+};
+
 }  // namespace
 
 struct LoadRun::Impl final : Connection::Owner {
-  Impl(asio::io_context& io, const Clock& time, const LoadPlan& what, const std::string& address,
-       CellReader cells)
+  Impl(asio::io_context& io, const Clock& time, const LoadPlan& what,
+       const std::vector<std::string>& addresses, std::vector<CellReader> cells)
       : loop{io},
         clock{time},
         plan{what},
-        peer{asio::ip::make_address(address), what.target.port},
-        pacer{what, std::move(cells)},
-        tally{what.warmup},
+        pacer{plan, std::move(cells)},
+        results{plan},
         left{what.count.value_or(std::numeric_limits<std::uint64_t>::max())} {
-    for (std::size_t i = 0; i < kSentAs; ++i) {
-      heads[i] = request_head(what, static_cast<SentAs>(i));
-      if (plan.ids.empty()) heads[i] += "\r\n";
+    for (std::size_t i = 0; i < plan.targets.size(); ++i) {
+      const TargetPlan& target = plan.targets[i];
+      const asio::ip::tcp::endpoint peer{asio::ip::make_address(addresses.at(i)),
+                                         target.target.port};
+      destinations.emplace_back(target, pool_of(peer), plan);
     }
+  }
+
+  std::size_t pool_of(const asio::ip::tcp::endpoint& peer) {
+    const auto found = std::find_if(pools.begin(), pools.end(),
+                                    [&peer](const Pool& pool) { return pool.peer == peer; });
+    const auto place = static_cast<std::size_t>(found - pools.begin());
+    if (found == pools.end()) pools.emplace_back().peer = peer;
+    return place;
   }
 
   [[nodiscard]] Duration now() const { return clock.now() - began; }
@@ -68,7 +112,9 @@ struct LoadRun::Impl final : Connection::Owner {
   void pump();
   void arm_arrival();
   bool may_open();
-  Connection& free_connection();
+  Connection* idle_elsewhere();
+  Connection& free_connection(std::size_t pool);
+  std::string_view head_of(Connection& connection);
   static void move_to(Connections& to, Connections::iterator where, Connection& connection);
   void dispatch(Connection& connection, const PlannedRequest& planned);
   void again(Connection& connection, Ending ending);
@@ -93,15 +139,14 @@ struct LoadRun::Impl final : Connection::Owner {
   asio::io_context& loop;
   const Clock& clock;
   const LoadPlan plan;
-  const asio::ip::tcp::endpoint peer;
   Pacer pacer;
-  Tally tally;
-  std::uint64_t left;                      // closed loop: requests still to be sent
-  std::array<std::string, kSentAs> heads;  // by SentAs
+  Results results;
+  std::uint64_t left;                     // closed loop: requests still to be sent
+  std::vector<Destination> destinations;  // by target
+  std::deque<Pool> pools;
   std::function<void()> done;
   TimePoint began;
 
-  Connections idle;    // open; most recently used first, so that surplus ones grow old
   Connections busy;    // oldest request first, which is the next to time out
   Connections spare;   // closed
   Connections paused;  // closed loop: waiting out kRetryPause
@@ -133,7 +178,7 @@ void LoadRun::Impl::begin() {
     return;
   }
   for (std::size_t i = 0; i < plan.connections && left > 0; ++i) {
-    dispatch(free_connection(), {now()});
+    dispatch(free_connection(0), {now()});
   }
   finish_if_over();
 }
@@ -142,8 +187,9 @@ void LoadRun::Impl::begin() {
 void LoadRun::Impl::pump() {
   if (ended_all || interrupted || given_up) return;
   for (int i = 0; i < kBurst && pacer.due(now()); ++i) {
-    if (idle.empty() && !may_open()) return;
-    dispatch(free_connection(), pacer.take());
+    const std::size_t pool = destinations[pacer.next()->target].pool;
+    if (pools[pool].idle.empty() && !may_open()) return;
+    dispatch(free_connection(pool), pacer.take());
   }
   if (!pacer.due(now())) {
     arm_arrival();
@@ -162,7 +208,7 @@ void LoadRun::Impl::pump() {
 // Whether another connection may be opened now; if not, pump() is called again when one may, or
 // when a request ends.
 bool LoadRun::Impl::may_open() {
-  if (spare.empty() && made >= plan.connections) {
+  if (spare.empty() && made >= plan.connections && idle_elsewhere() == nullptr) {
     ++cap_waits;
     return false;
   }
@@ -176,23 +222,38 @@ bool LoadRun::Impl::may_open() {
 }
 
 void LoadRun::Impl::arm_arrival() {
-  const std::optional<Duration> next = pacer.next();
-  if (next) at(arrival, *next, [this] { pump(); });
+  if (pacer.next()) at(arrival, pacer.next()->at, [this] { pump(); });
+}
+
+// The connection that has been idle longest; nothing if none is.
+Connection* LoadRun::Impl::idle_elsewhere() {
+  Connection* oldest = nullptr;
+  for (Pool& pool : pools) {
+    if (pool.idle.empty()) continue;
+    Connection& last = pool.idle.back();
+    if (oldest == nullptr || last.idle_since < oldest->idle_since) oldest = &last;
+  }
+  return oldest;
 }
 
 // The connection for the next request, open or not. The caller has seen to it that there is one.
-Connection& LoadRun::Impl::free_connection() {
-  if (!idle.empty()) {
-    Connection& connection = idle.front();
+Connection& LoadRun::Impl::free_connection(std::size_t pool) {
+  if (!pools[pool].idle.empty()) {
+    Connection& connection = pools[pool].idle.front();
     if (now() - connection.idle_since > kIdleMax) connection.close();
     return connection;
   }
-  if (spare.empty()) {
+  if (spare.empty() && made < plan.connections) {
     ++made;
-    Connection& connection = spare.emplace_front(loop, peer, *this);
+    Connection& connection = spare.emplace_front(loop, *this);
     connection.list = &spare;
     connection.place = spare.begin();
+  } else if (spare.empty()) {
+    Connection& connection = *idle_elsewhere();
+    connection.close();
+    move_to(spare, spare.begin(), connection);
   }
+  spare.front().aim(pools[pool].peer);
   return spare.front();
 }
 
@@ -201,22 +262,32 @@ void LoadRun::Impl::move_to(Connections& to, Connections::iterator where, Connec
   connection.list = &to;
 }
 
+// The head of the connection's next request, whole; valid until the request has ended.
+std::string_view LoadRun::Impl::head_of(Connection& connection) {
+  Destination& to = destinations[connection.planned.target];
+  const auto as = static_cast<std::size_t>(connection.planned.as);
+  if (to.always_same) return to.begins[as];
+  std::string& head = connection.head;
+  head.assign(to.begins[as]);
+  to.plan.path.append_to(head, ++to.number, to.random);
+  head += to.ends[as];
+  if (!plan.ids.empty()) {
+    head.append("X-Request-Id: ").append(plan.ids).append("-");
+    head.append(std::to_string(next_id++)).append("\r\n");
+  }
+  return head += "\r\n";
+}
+
 void LoadRun::Impl::dispatch(Connection& connection, const PlannedRequest& planned) {
   if (plan.loop == Loop::closed) --left;
   const Duration taken = now();
-  connection.planned = planned.at;
+  connection.planned = planned;
   connection.taken = std::max(taken, planned.at);
-  tally.sent(planned.at, connection.taken);
+  results.sent(planned, connection.taken);
   move_to(busy, busy.end(), connection);
-  const std::string& common_head = heads[static_cast<std::size_t>(planned.as)];
-  std::string_view head = common_head;
-  if (!plan.ids.empty()) {
-    connection.head.assign(common_head).append("X-Request-Id: ").append(plan.ids).append("-");
-    connection.head.append(std::to_string(next_id++)).append("\r\n\r\n");
-    head = connection.head;
-  }
-  const std::string_view body = planned.as == SentAs::planned ? plan.body : std::string_view{};
-  connection.send(head, body, method_of(plan, planned.as) == "HEAD");
+  const TargetPlan& target = destinations[planned.target].plan;
+  const std::string_view body = planned.as == SentAs::planned ? target.body : std::string_view{};
+  connection.send(head_of(connection), body, method_of(target, planned.as) == "HEAD");
   if (!expiry_armed) watch_timeouts();
 }
 
@@ -225,6 +296,7 @@ void LoadRun::Impl::ended(Connection& connection, Ending ending) {
   if (plan.reuse && connection.carried() >= *plan.reuse) connection.close();
   if (connection.is_open()) {
     connection.idle_since = done_at;
+    Connections& idle = pools[destinations[connection.planned.target].pool].idle;
     move_to(idle, idle.begin(), connection);
   } else {
     move_to(spare, spare.begin(), connection);
@@ -260,13 +332,13 @@ void LoadRun::Impl::dropped(Connection& connection) {
 
 Duration LoadRun::Impl::record(Connection& connection, Ending ending) {
   const WireResponse& response = connection.response();
-  Outcome outcome{connection.planned, connection.taken, now(), ending, 0, false, 0};
+  Outcome outcome{connection.planned.at, connection.taken, now(), ending, 0, false, 0};
   if (ending == Ending::answered) {
     outcome.status = response.status();
     outcome.refused = response.refused();
   }
   outcome.bytes = response.body_bytes();
-  tally.finished(outcome);
+  results.finished(connection.planned, outcome);
   return outcome.done;
 }
 
@@ -302,7 +374,7 @@ void LoadRun::Impl::sending_ends() {
 // One timeout after the end: nothing that is left will be answered in time.
 void LoadRun::Impl::give_up() {
   given_up = true;
-  tally.unsent(pacer.skip_until(now()));
+  pacer.skip_until(now(), [this](const PlannedRequest& planned) { results.unsent(planned); });
   expire(now());
   finish_if_over();
 }
@@ -328,7 +400,9 @@ void LoadRun::Impl::finish_if_over() {
   if (ended_all || !over() || !busy.empty()) return;
   ended_all = true;
   for (asio::steady_timer* timer : {&arrival, &expiry, &end, &pause}) timer->cancel();
-  for (Connection& connection : idle) connection.close();
+  for (Pool& pool : pools) {
+    for (Connection& connection : pool.idle) connection.close();
+  }
   wait_until_quiet();
 }
 
@@ -336,8 +410,11 @@ void LoadRun::Impl::finish_if_over() {
 void LoadRun::Impl::wait_until_quiet() {
   const auto is_quiet = [](const Connection& connection) { return connection.pending() == 0; };
   bool quiet = pending == 0;
-  for (const Connections* list : {&idle, &busy, &spare, &paused}) {
+  for (const Connections* list : {&busy, &spare, &paused}) {
     quiet = quiet && std::all_of(list->begin(), list->end(), is_quiet);
+  }
+  for (const Pool& pool : pools) {
+    quiet = quiet && std::all_of(pool.idle.begin(), pool.idle.end(), is_quiet);
   }
   if (quiet) {
     asio::post(loop, std::exchange(done, nullptr));
@@ -347,8 +424,8 @@ void LoadRun::Impl::wait_until_quiet() {
 }
 
 LoadRun::LoadRun(asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
-                 const std::string& address, CellReader cells)
-    : impl_{std::make_unique<Impl>(loop, clock, plan, address, std::move(cells))} {}
+                 const std::vector<std::string>& addresses, std::vector<CellReader> cells)
+    : impl_{std::make_unique<Impl>(loop, clock, plan, addresses, std::move(cells))} {}
 
 LoadRun::~LoadRun() = default;
 
@@ -365,8 +442,8 @@ void LoadRun::stop() {
   run.finish_if_over();
 }
 
-const Tally& LoadRun::tally() const {
-  return impl_->tally;
+const Results& LoadRun::results() const {
+  return impl_->results;
 }
 
 TimePoint LoadRun::began() const {

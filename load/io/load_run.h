@@ -3,10 +3,11 @@
 #include "common/time/clock.h"
 
 #include "load/core/load_plan.h"
-#include "load/core/tally.h"
+#include "load/core/results.h"
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace boost::asio {
 class io_context;
@@ -20,10 +21,10 @@ namespace sluice::loadgen {
 /// request is sent twice, whatever happens to its connection.
 class LoadRun {
  public:
-  /// `loop` and `clock` outlive the run; `address` is a numeric IP address of the plan's host.
-  /// `cells` are those of the plan's replay, if it has one.
+  /// `loop` and `clock` outlive the run; `addresses` are numeric IP addresses of the hosts of the
+  /// plan's targets. `cells` are those of the replays, by phase.
   LoadRun(boost::asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
-          const std::string& address, CellReader cells = {});
+          const std::vector<std::string>& addresses, std::vector<CellReader> cells = {});
   ~LoadRun();
   LoadRun(const LoadRun&) = delete;
   LoadRun& operator=(const LoadRun&) = delete;
@@ -35,7 +36,7 @@ class LoadRun {
   /// Sends nothing more, gives answers on their way one second, then ends.
   void stop();
 
-  [[nodiscard]] const Tally& tally() const;
+  [[nodiscard]] const Results& results() const;
   /// When start() was called.
   [[nodiscard]] TimePoint began() const;
   /// Most connections that were made at once.
@@ -51,7 +52,8 @@ class LoadRun {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The head of a request of the plan up to, and without, the empty line.
-[[nodiscard]] std::string request_head(const LoadPlan& plan, SentAs as);
+/// What follows the path in the head of a request: from ` HTTP/1.1` up to, and without, the empty
+/// line. `closes`: the server is asked to close the connection after its answer.
+[[nodiscard]] std::string request_head(const TargetPlan& plan, SentAs as, bool closes);
 
 }  // namespace sluice::loadgen

@@ -1,17 +1,16 @@
 #include "load/io/options.h"
 
 #include "common/http/text.h"
-#include "common/values/whole_number.h"
 
 #include <CLI/CLI.hpp>
 
 #include "load/core/quantity.h"
 #include "load/core/shape.h"
 #include "load/core/trace.h"
+#include "load/io/body_file.h"
+#include "load/io/scenario.h"
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 namespace sluice::loadgen {
@@ -21,17 +20,15 @@ namespace {
 constexpr const char* kAbout =
     "Sends HTTP requests at a rate, measures latency from the planned send time.";
 
-constexpr std::size_t kHeadersMax = 100;
-constexpr std::size_t kConditionsMax = 100;
-constexpr Duration kCountedRunMax = std::chrono::hours{24};
-
 // The command line as text, before any check.
 struct Raw {
   std::string url;
+  std::string file;
+  bool check = false;
   std::optional<double> rate;
   std::optional<std::size_t> connections;
   std::optional<std::size_t> max_connections;
-  std::string reuse = "always";
+  std::string reuse;
   std::optional<std::uint64_t> count;
   std::string duration;
   std::string shape;
@@ -41,10 +38,10 @@ struct Raw {
   std::vector<std::string> headers;
   std::string method;
   std::string body;
-  std::string timeout = "30s";
+  std::string timeout;
   std::string arrivals;
-  std::uint64_t seed = 1;
-  std::string warmup = "0s";
+  std::optional<std::uint64_t> seed;
+  std::string warmup;
   std::string json;
   std::vector<std::string> fail_if;
   std::string output = "text";
@@ -52,7 +49,12 @@ struct Raw {
 };
 
 void declare(CLI::App& app, Raw& raw) {
-  app.add_option("URL", raw.url, "where to send: [http://]HOST[:PORT][/PATH]")->required();
+  app.add_option("URL", raw.url, "where to send: [http://]HOST[:PORT][/PATH]");
+  app.add_option("-f,--file", raw.file,
+                 "a scenario of targets, phases and assertions (load/README.md); flags beside it\n"
+                 "win over its defaults")
+      ->type_name("PLAN.yaml");
+  app.add_flag("--check", raw.check, "only read the scenario, and say what it would send");
   app.add_option("-R,--rate", raw.rate, "open loop: requests per second (default 50)");
   app.add_option("-c,--connections", raw.connections,
                  "closed loop: number of connections; with --rate, a limit on connections");
@@ -74,18 +76,17 @@ void declare(CLI::App& app, Raw& raw) {
       ->allow_extra_args(false);
   app.add_option("-m,--method", raw.method, "method (default GET, with a body POST)");
   app.add_option("-b,--body", raw.body, "body, or @FILE; at most 16 MiB");
-  app.add_option("--timeout", raw.timeout, "timeout of one request")->capture_default_str();
+  app.add_option("--timeout", raw.timeout, "timeout of one request (30s)");
   app.add_option("--arrivals", raw.arrivals, "uniform or poisson (poisson)")
       ->type_name("uniform|poisson");
   app.add_option("--seed", raw.seed,
-                 "seed of poisson arrivals, and of replayed times that are not exact")
-      ->capture_default_str();
-  app.add_option("--warmup", raw.warmup, "warm-up before the counted run")->capture_default_str();
+                 "seed of poisson arrivals, and of replayed times that are not exact (1)");
+  app.add_option("--warmup", raw.warmup, "warm-up before the counted run (0s)");
   app.add_option("--max-connections", raw.max_connections,
                  "open loop: most connections (default 10000)");
-  app.add_option("--reuse", raw.reuse, "requests per connection: always, never (1) or a number")
-      ->type_name("always|never|N")
-      ->capture_default_str();
+  app.add_option("--reuse", raw.reuse,
+                 "requests per connection: always, never (1) or a number (always)")
+      ->type_name("always|never|N");
   app.add_flag("--ids", raw.ids, "send X-Request-Id: RUN-N, N from 1");
   app.add_option(
          "--fail-if", raw.fail_if,
@@ -107,14 +108,14 @@ struct Foreign {
 };
 
 // Words of one dash and several letters, which would be read as a flag with its value.
-constexpr std::array<Foreign, 11> kForeignWords{
-    {{"-qps", "in fortio the rate of all connections", "give --rate"},
+constexpr std::array<Foreign, 12> kForeignWords{
+    {{"--latency", "in wrk more figures", "remove it: every report has them"},
+     {"-qps", "in fortio the rate of all connections", "give --rate"},
      {"-host", "in hey the Host header", "give -H 'Host: NAME'"},
      {"-h2", "in hey HTTP/2, which is not supported", "remove it"},
      {"-cpus", "in hey the number of cores", "remove it: one is used"},
      {"-more", "in hey more figures", "remove it: the report has them, --json all of them"},
-     {"-disable-keepalive", "in hey a connection for each request",
-      "give -H 'Connection: close' for that"},
+     {"-disable-keepalive", "in hey a connection for each request", "give --reuse never"},
      {"-disable-compression", "in hey no Accept-Encoding", "remove it: none is sent"},
      {"-disable-redirects", "in hey not to follow them", "remove it: none is followed"},
      {"-keepalive", "in fortio kept connections", "remove it: they are kept"},
@@ -152,8 +153,9 @@ std::optional<Problem> read_replay(const Raw& raw, LoadPlan& plan) {
   if (times < 1 || times > kReplayTimesMax) {
     return usage("--times is not 1 to 1000", "give for example --times 3");
   }
-  plan.replay = Replay{.trace = parse_trace_name(raw.replay), .speed = speed, .times = times};
-  plan.segments.clear();
+  Phase& phase = plan.phases.front();
+  phase.replay = Replay{.trace = parse_trace_name(raw.replay), .speed = speed, .times = times};
+  phase.segments.clear();
   return std::nullopt;
 }
 
@@ -181,115 +183,114 @@ std::optional<Problem> read_rates(const Raw& raw, LoadPlan& plan) {
   if (!raw.shape.empty()) {
     auto segments = parse_shape(raw.shape);
     if (!segments) return segments.error();
-    plan.segments = *std::move(segments);
-    plan.shape = http::trimmed(raw.shape);
-    plan.duration = Duration::zero();
-    for (const Segment& segment : plan.segments) *plan.duration += segment.length;
+    Phase& phase = plan.phases.front();
+    phase.segments = *std::move(segments);
+    phase.shape = http::trimmed(raw.shape);
+    plan.duration = phase.length();
     if (mean_rate(plan) == 0) return usage("--shape sends nothing", "give an item a rate above 0");
-    if (*plan.duration > kCountedRunMax) return usage("--shape is longer than a day", "shorten it");
+    if (*plan.duration > kRunMax) return usage("--shape is longer than a day", "shorten it");
     return std::nullopt;
   }
   const double rate = raw.rate.value_or(50);
   if (!(rate > 0 && rate <= kRateMax)) {
     return usage("--rate is not above 0 and at most 1000000", "give for example --rate 200");
   }
-  plan.segments = {{rate, plan.duration.value_or(kCountedRunMax)}};
+  plan.phases.front().segments = {{rate, plan.duration.value_or(kRunMax)}};
   return std::nullopt;
 }
 
-std::optional<Problem> read_reuse(const Raw& raw, LoadPlan& plan) {
-  if (raw.reuse == "always") return std::nullopt;
-  plan.reuse = raw.reuse == "never" ? 1 : whole_number<std::uint64_t>(raw.reuse, 1);
-  if (plan.reuse) return std::nullopt;
-  return usage(
-      "--reuse is not always, never or a number from 1 on: '" + raw.reuse.substr(0, 40) + "'",
-      "give for example --reuse 100");
+// What a scenario may set too.
+std::optional<Problem> read_defaults(const Raw& raw, LoadPlan& plan) {
+  if (raw.connections || raw.max_connections) {
+    const std::size_t wanted = raw.connections.value_or(raw.max_connections.value_or(0));
+    if (wanted < 1 || wanted > kConnectionsMax) {
+      return usage("the number of connections is not 1 to 10000", "give for example -c 8");
+    }
+    plan.connections = wanted;
+  }
+  if (!raw.timeout.empty()) {
+    const auto timeout = parse_duration(raw.timeout, "--timeout");
+    if (!timeout) return timeout.error();
+    if (*timeout <= Duration::zero()) return usage("--timeout is zero", "give for example 30s");
+    plan.timeout = *timeout;
+  }
+  if (!raw.arrivals.empty()) {
+    const auto arrivals = parse_arrivals(raw.arrivals);
+    if (!arrivals) {
+      return usage("--arrivals is unknown: '" + raw.arrivals + "'", "use uniform or poisson");
+    }
+    plan.arrivals = *arrivals;
+  }
+  if (!raw.reuse.empty()) {
+    if (auto problem = set_reuse(plan, raw.reuse, "--reuse")) return problem;
+  }
+  plan.seed = raw.seed.value_or(plan.seed);
+  return std::nullopt;
 }
 
 std::optional<Problem> read_limits(const Raw& raw, LoadPlan& plan) {
-  const std::size_t wanted =
-      raw.connections.value_or(raw.max_connections.value_or(kConnectionsMax));
-  if (wanted < 1 || wanted > kConnectionsMax) {
-    return usage("the number of connections is not 1 to 10000", "give for example -c 8");
-  }
-  plan.connections = wanted;
   if (raw.count && *raw.count == 0) return usage("--count is zero", "give at least -n 1");
   plan.count = raw.count;
-  const auto timeout = parse_duration(raw.timeout, "--timeout");
-  if (!timeout) return timeout.error();
-  if (*timeout <= Duration::zero()) return usage("--timeout is zero", "give for example 30s");
-  plan.timeout = *timeout;
+  if (raw.warmup.empty()) return std::nullopt;
   const auto warmup = parse_duration(raw.warmup, "--warmup");
   if (!warmup) return warmup.error();
   plan.warmup = *warmup;
-  if (plan.replay && plan.warmup > Duration::zero()) {
+  if (plan.phases.front().replay && plan.warmup > Duration::zero()) {
     return usage("--replay cannot be joined with --warmup", "remove --warmup");
   }
-  if (!raw.arrivals.empty() && raw.arrivals != "poisson" && raw.arrivals != "uniform") {
-    return usage("--arrivals is unknown: '" + raw.arrivals + "'", "use uniform or poisson");
-  }
-  plan.arrivals = raw.arrivals == "uniform" ? Arrivals::uniform : Arrivals::poisson;
-  plan.seed = raw.seed;
   return std::nullopt;
 }
 
-std::optional<Problem> read_headers(const Raw& raw, LoadPlan& plan) {
-  if (raw.headers.size() > kHeadersMax) return usage("more than 100 headers", "send fewer");
+std::optional<Problem> read_headers(const Raw& raw, TargetPlan& target) {
   for (const std::string& header : raw.headers) {
     const std::size_t colon = header.find(':');
-    const std::string name = header.substr(0, colon);
-    const std::size_t value_at =
-        colon == std::string::npos ? colon : header.find_first_not_of(" \t", colon + 1);
-    const std::string value = value_at == std::string::npos ? "" : header.substr(value_at);
-    if (colon == std::string::npos || !is_header(name, value)) {
+    if (colon == std::string::npos) {
       return usage("not a header: '" + header.substr(0, 60) + "'",
                    "write it like -H 'Name: value'");
     }
-    std::string lower = name;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (lower == "content-length" || lower == "transfer-encoding") {
-      return usage("the header " + name + " is set from the body", "remove it and use --body");
-    }
-    plan.headers.emplace_back(name, value);
+    auto problem = add_header(target.headers, header.substr(0, colon),
+                              std::string{http::trimmed(header.substr(colon + 1))});
+    if (problem) return problem;
   }
   return std::nullopt;
 }
 
-std::optional<Problem> read_body(const Raw& raw, LoadPlan& plan) {
-  plan.body = raw.body;
+std::optional<Problem> read_body(const Raw& raw, TargetPlan& target) {
+  target.body = raw.body;
   if (raw.body.starts_with('@')) {
-    const std::string path = raw.body.substr(1);
-    std::ifstream file{path, std::ios::binary};
-    plan.body.assign(kBodyBytesMax + 1, '\0');
-    if (file) file.read(plan.body.data(), static_cast<std::streamsize>(plan.body.size()));
-    if (file.bad() || !file.is_open() || (file.fail() && !file.eof())) {
-      return usage("cannot read the body from '" + path + "'", "check the path after --body @");
+    auto body = read_body_file(raw.body.substr(1));
+    if (!body) return body.error();
+    target.body = *std::move(body);
+  }
+  return settle_method(target, raw.method);
+}
+
+// Those beside a scenario replace its headers of the same names, for all targets.
+std::optional<Problem> join_headers(const Raw& raw, LoadPlan& plan) {
+  TargetPlan given;
+  if (auto problem = read_headers(raw, given)) return problem;
+  for (TargetPlan& target : plan.targets) {
+    for (const auto& [name, value] : given.headers) {
+      if (auto problem = set_header(target.headers, name, value)) return problem;
     }
-    plan.body.resize(static_cast<std::size_t>(file.gcount()));
-  }
-  if (plan.body.size() > kBodyBytesMax) {
-    return usage("the body is larger than 16 MiB", "send a smaller one");
-  }
-  plan.method = !raw.method.empty() ? raw.method : plan.body.empty() ? "GET" : "POST";
-  if (!is_token(plan.method) || plan.method.size() > 32 || plan.method == "CONNECT") {
-    return usage("not a method to send: '" + plan.method.substr(0, 40) + "'",
-                 "use for example -m PUT");
   }
   return std::nullopt;
 }
 
 std::optional<Refusal> read_output(const Raw& raw, Options& options) {
-  if (raw.fail_if.size() > kConditionsMax) {
-    return Refusal{usage("more than 100 --fail-if", "give fewer")};
+  std::vector<Expression>& conditions = options.plan.conditions;
+  if (conditions.size() + raw.fail_if.size() > kConditionsMax) {
+    return Refusal{usage("more than 100 conditions", "give fewer --fail-if")};
   }
   for (const std::string& text : raw.fail_if) {
     auto expression = parse_expression(text);
-    if (!expression) {
-      return Refusal{expression.error(),
-                     expression.error().unknown_figure ? kExitFailure : kExitUsage};
+    std::optional<ExpressionProblem> problem;
+    if (!expression) problem = expression.error();
+    if (!problem) problem = unknown_part(options.plan, *expression);
+    if (problem) {
+      return Refusal{*problem, {}, problem->unknown_figure ? kExitFailure : kExitUsage};
     }
-    options.plan.fail_if.push_back(*std::move(expression));
+    conditions.push_back(*std::move(expression));
   }
   if (raw.output != "text" && raw.output != "json") {
     return Refusal{usage("--output is unknown: '" + raw.output + "'", "use text or json")};
@@ -297,43 +298,62 @@ std::optional<Refusal> read_output(const Raw& raw, Options& options) {
   options.json_output = raw.output == "json";
   options.json_file = raw.json;
   options.ids = raw.ids;
+  options.check = raw.check;
   return std::nullopt;
 }
 
-Result<Options, Refusal> settle(const Raw& raw) {
-  Options options;
-  LoadPlan& plan = options.plan;
+std::optional<Problem> read_url(const Raw& raw, LoadPlan& plan) {
+  if (raw.url.empty()) return usage("URL is required", "give one, or a scenario with --file");
   auto target = parse_target(raw.url);
-  if (!target) return Refusal{target.error()};
-  plan.url = raw.url;
-  plan.target = *std::move(target);
-  std::optional<Problem> problem = read_rates(raw, plan);
+  if (!target) return target.error();
+  TargetPlan& only = plan.targets.front();
+  only.url = raw.url;
+  only.path = PathTemplate::literal(target->path);
+  only.target = *std::move(target);
+  return std::nullopt;
+}
+
+// Without a scenario: one target, one phase.
+std::optional<Problem> read_single(const Raw& raw, LoadPlan& plan) {
+  TargetPlan& target = plan.targets.front();
+  if (raw.check) return usage("--check is for --file", "give --file PLAN.yaml with it");
+  std::optional<Problem> problem = read_url(raw, plan);
+  if (!problem) problem = read_rates(raw, plan);
   if (!problem) problem = read_limits(raw, plan);
-  if (!problem) problem = read_reuse(raw, plan);
-  if (!problem) problem = read_headers(raw, plan);
-  if (!problem) problem = read_body(raw, plan);
-  if (problem) return Refusal{*problem};
-  if (auto refusal = read_output(raw, options)) return *std::move(refusal);
-  return options;
+  if (!problem) problem = read_defaults(raw, plan);
+  if (!problem) problem = read_headers(raw, target);
+  if (!problem) problem = read_body(raw, target);
+  return problem;
 }
 
-Problem refused(const Foreign& foreign) {
-  return {std::string{foreign.flag} + " is " + foreign.there, foreign.fix};
-}
-
-std::optional<Problem> foreign_word(const std::string& argument) {
-  const std::string word = argument.substr(0, argument.find('='));
-  for (const Foreign& foreign : kForeignWords) {
-    if (word == foreign.flag) return refused(foreign);
+std::optional<Refusal> read_scenario(const Raw& raw, Options& options) {
+  if (!raw.url.empty() || raw.rate || raw.connections || raw.count || !raw.duration.empty() ||
+      !raw.shape.empty() || !raw.replay.empty() || raw.speed || raw.times || !raw.method.empty() ||
+      !raw.body.empty() || !raw.warmup.empty()) {
+    return Refusal{usage(
+        "--file cannot be joined with a URL, --rate, --connections, --duration, --count, --shape, "
+        "--replay, --speed, --times, --method, --body or --warmup",
+        "the scenario has what is sent and when")};
   }
+  auto scenario = read_scenario_file(raw.file);
+  if (!scenario) {
+    const std::vector<Problem>& problems = scenario.error().problems;
+    return Refusal{problems.front(),
+                   {problems.begin() + 1, problems.end()},
+                   scenario.error().unknown_figure ? kExitFailure : kExitConfig};
+  }
+  options.plan = *std::move(scenario);
+  std::optional<Problem> problem = read_defaults(raw, options.plan);
+  if (!problem) problem = join_headers(raw, options.plan);
+  if (problem) return Refusal{*problem};
   return std::nullopt;
 }
 
 // What has no text is read as not given, and something else would run than was meant: a variable of
 // a script that is not set.
 std::optional<Problem> find_empty(const CLI::App& app) {
-  for (const char* const flag :
-       {"--shape", "--replay", "--duration", "--arrivals", "--method", "--json"}) {
+  for (const char* const flag : {"--file", "--shape", "--replay", "--duration", "--arrivals",
+                                 "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
     const CLI::Option* const option = app.get_option(flag);
     if (option->count() > 0 && option->results().back().empty()) {
       return usage(std::string{flag} + " is empty", "give it a value, or remove it");
@@ -342,15 +362,47 @@ std::optional<Problem> find_empty(const CLI::App& app) {
   return std::nullopt;
 }
 
-void declare_foreign(CLI::App& app, std::optional<Problem>& problem) {
-  for (const Foreign& foreign : kForeignLetters) {
-    const auto refuse = [&problem, foreign](const std::string&) { problem = refused(foreign); };
-    app.add_option_function<std::string>(foreign.flag, refuse)->group("")->expected(0, 1);
+Result<Options, Refusal> settle(const Raw& raw) {
+  Options options;
+  if (!raw.file.empty()) {
+    if (auto refusal = read_scenario(raw, options)) return *std::move(refusal);
+  } else if (auto problem = read_single(raw, options.plan)) {
+    return Refusal{*problem};
   }
-  app.add_flag("--latency")->description("of wrk: what every report has")->group("");
+  if (auto refusal = read_output(raw, options)) return *std::move(refusal);
+  return options;
+}
+
+// A letter may have a number in its own word: `-t4`.
+bool is_letter_flag(std::string_view argument, std::string_view flag) {
+  return argument.starts_with(flag) &&
+         argument.find_first_not_of("0123456789=", flag.size()) == std::string_view::npos;
 }
 
 }  // namespace
+
+std::optional<Problem> foreign_flag(const std::vector<std::string>& arguments) {
+  const auto refused = [](const Foreign& foreign) {
+    return Problem{std::string{foreign.flag} + ": " + foreign.there, foreign.fix};
+  };
+  bool is_value = false;
+  for (const std::string& argument : arguments) {
+    // What follows these may be any text.
+    if (std::exchange(is_value, argument == "-b" || argument == "--body" || argument == "-H" ||
+                                    argument == "--header")) {
+      is_value = false;
+      continue;
+    }
+    const std::string word = argument.substr(0, argument.find('='));
+    for (const Foreign& foreign : kForeignWords) {
+      if (word == foreign.flag) return refused(foreign);
+    }
+    for (const Foreign& foreign : kForeignLetters) {
+      if (is_letter_flag(argument, foreign.flag)) return refused(foreign);
+    }
+  }
+  return std::nullopt;
+}
 
 void show_flags(const std::function<void(CLI::App&)>& see) {
   CLI::App app{kAbout};
@@ -360,21 +412,16 @@ void show_flags(const std::function<void(CLI::App&)>& see) {
 }
 
 Result<Options, Refusal> parse_options(std::vector<std::string> arguments) {
-  for (const std::string& argument : arguments) {
-    if (const auto foreign = foreign_word(argument)) return Refusal{*foreign};
-  }
+  if (const auto foreign = foreign_flag(arguments)) return Refusal{*foreign};
   CLI::App app{kAbout, "sluice load"};
   Raw raw;
   declare(app, raw);
-  std::optional<Problem> foreign;
-  declare_foreign(app, foreign);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
-    if (!foreign) return Refusal{{error.what(), "see sluice load --help"}};
+    return Refusal{{error.what(), "see sluice load --help"}};
   }
-  if (foreign) return Refusal{*foreign};
   if (auto empty = find_empty(app)) return Refusal{*std::move(empty)};
   return settle(raw);
 }

@@ -21,17 +21,22 @@ struct Options {
   bool ids = false;       ///< number the requests
   std::string json_file;  ///< empty: none; `-`: standard output
   bool json_output = false;
+  bool check = false;  ///< only say what the plan is
 };
 
 /// What is wrong with a command line, and how the program ends for it.
 struct Refusal : Problem {
-  int status = kExitUsage;  ///< kExitFailure for a figure that does not exist
+  std::vector<Problem> others = {};  ///< of a scenario, which can have several
+  int status = kExitUsage;  ///< kExitFailure: a figure that does not exist; kExitConfig: a scenario
 };
 
-/// Reads the arguments after `sluice load` (one-machine.md 9). Opens a file only for `--body
-/// @FILE`; what a replay has is not known yet. Flags of hey, wrk and fortio that mean something
-/// else there are refused with the flag of ours.
+/// Reads the arguments after `sluice load` (one-machine.md 9). Opens files only for `--body @FILE`
+/// and `--file`; what a replay has is not known yet. Flags of hey, wrk and fortio that mean
+/// something else there are refused with the flag of ours.
 [[nodiscard]] Result<Options, Refusal> parse_options(std::vector<std::string> arguments);
+
+/// The first argument that means something else in hey, wrk or fortio, with the flag of ours.
+[[nodiscard]] std::optional<Problem> foreign_flag(const std::vector<std::string>& arguments);
 
 /// Shows the flags that parse_options takes, for help and for what is wrong with them.
 void show_flags(const std::function<void(CLI::App&)>& see);

@@ -53,6 +53,12 @@ Json segment_of(const Segment& segment) {
   return out;
 }
 
+Json segments_of(const Phase& phase) {
+  Json out = Json::array();
+  for (const Segment& segment : phase.segments) out.push_back(segment_of(segment));
+  return out;
+}
+
 Json replay_of(const Replay& replay) {
   return {{"file", replay.trace.file},
           {"format", name_of(replay.format)},
@@ -64,11 +70,23 @@ Json replay_of(const Replay& replay) {
           {"skipped", replay.skipped}};
 }
 
+// Where there is no scenario: what one phase adds to the plan.
+void add_rates(const LoadPlan& plan, Json& out) {
+  const Phase& phase = plan.phases.front();
+  if (phase.replay) {
+    out["seed"] = plan.seed;
+    out["replay"] = replay_of(*phase.replay);
+    return;
+  }
+  out["arrivals"] = plan.arrivals == Arrivals::poisson ? "poisson" : "uniform";
+  out["seed"] = plan.seed;
+  if (!phase.shape.empty()) out["shape"] = phase.shape;
+  out["segments"] = segments_of(phase);
+}
+
 Json plan_of(const LoadPlan& plan) {
+  const TargetPlan& target = plan.targets.front();
   Json out{{"loop", plan.loop == Loop::open ? "open" : "closed"},
-           {"url", plan.url},
-           {"method", plan.method},
-           {"body_bytes", plan.body.size()},
            {"timeout_ms", ms(plan.timeout)},
            {"warmup_s", s(plan.warmup)},
            {"duration_s", nullptr},
@@ -78,19 +96,16 @@ Json plan_of(const LoadPlan& plan) {
   if (plan.duration) out["duration_s"] = s(*plan.duration);
   if (plan.count) out["count"] = *plan.count;
   if (plan.reuse) out["reuse"] = *plan.reuse;
-  if (plan.loop == Loop::closed) return out;
-  out["rate"] = mean_rate(plan);
-  if (plan.replay) {
+  if (plan.loop == Loop::open) out["rate"] = mean_rate(plan);
+  if (!plan.name.empty()) {
+    out["arrivals"] = plan.arrivals == Arrivals::poisson ? "poisson" : "uniform";
     out["seed"] = plan.seed;
-    out["replay"] = replay_of(*plan.replay);
     return out;
   }
-  out["arrivals"] = plan.arrivals == Arrivals::poisson ? "poisson" : "uniform";
-  out["seed"] = plan.seed;
-  if (!plan.shape.empty()) out["shape"] = plan.shape;
-  Json segments = Json::array();
-  for (const Segment& segment : plan.segments) segments.push_back(segment_of(segment));
-  out["segments"] = segments;
+  out["url"] = target.url;
+  out["method"] = target.method;
+  out["body_bytes"] = target.body.size();
+  if (plan.loop == Loop::open) add_rates(plan, out);
   return out;
 }
 
@@ -100,22 +115,69 @@ Json requests_of(const Tally& tally) {
           {"cut", tally.cut()},         {"warmup", tally.warmup_sent()}};
 }
 
-Json errors_of(const Report& report) {
-  const Tally& tally = report.tally;
+Json errors_of(const Tally& tally) {
   return {{"total", tally.errors()},
           {"rate", tally.error_rate()},
           {"connect", tally.ended(Ending::connect)},
           {"reset", tally.ended(Ending::reset)},
           {"timeout", tally.ended(Ending::timeout)},
           {"invalid", tally.ended(Ending::invalid)},
-          {"status_5xx", tally.server_errors()},
-          {"first", report.first_error.empty() ? Json(nullptr) : Json(report.first_error)}};
+          {"status_5xx", tally.server_errors()}};
+}
+
+Json statuses_of(const Tally& tally) {
+  Json out = Json::object();
+  for (const auto& [status, count] : tally.statuses()) out[std::to_string(status)] = count;
+  return out;
+}
+
+// What came of the requests of a part, or of all.
+void add_outcome(const Tally& tally, Json& out) {
+  out["requests"] = requests_of(tally);
+  out["status"] = statuses_of(tally);
+  out["errors"] = errors_of(tally);
+  out["latency_ms"] = percentiles(tally.latency());
+  out["service_ms"] = percentiles(tally.service());
+}
+
+Json targets_of(const Report& report) {
+  Json out = Json::array();
+  if (report.plan.name.empty()) return out;
+  for (std::size_t i = 0; i < report.plan.targets.size(); ++i) {
+    const TargetPlan& target = report.plan.targets[i];
+    Json row{{"name", target.name},
+             {"url", target.url},
+             {"method", target.method},
+             {"body_bytes", target.body.size()}};
+    add_outcome(report.results.of({.target = i}), row);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Json phases_of(const Report& report) {
+  Json out = Json::array();
+  if (report.plan.name.empty()) return out;
+  for (std::size_t i = 0; i < report.plan.phases.size(); ++i) {
+    const Phase& phase = report.plan.phases[i];
+    Json row{{"name", phase.name},
+             {"at_s", s(report.plan.begin_of(i))},
+             {"for_s", s(phase.length())},
+             {"late", is_late(report, {.phase = i})},
+             {"rate_achieved", achieved_rate(report, {.phase = i})}};
+    if (phase.replay) row["replay"] = replay_of(*phase.replay);
+    if (!phase.replay) row["segments"] = segments_of(phase);
+    if (!phase.mix.empty()) row["mix"] = phase.mix;
+    add_outcome(report.results.of({.phase = i}), row);
+    out.push_back(std::move(row));
+  }
+  return out;
 }
 
 Json generator_of(const Report& report) {
   return {{"late", is_late(report)},
           {"rate_achieved", achieved_rate(report)},
-          {"lag_ms", percentiles(report.tally.lag())},
+          {"lag_ms", percentiles(report.results.whole.lag())},
           {"connections_used", report.connections},
           {"connection_waits", report.cap_waits},
           {"interrupted", report.interrupted}};
@@ -124,7 +186,7 @@ Json generator_of(const Report& report) {
 Json seconds_of(const Report& report) {
   Json out = Json::array();
   Duration at = report.plan.warmup;
-  for (const Second& second : report.tally.seconds()) {
+  for (const Second& second : report.results.whole.seconds()) {
     Json row{{"at_s", s(at)},
              {"sent", second.sent},
              {"answered", second.answered},
@@ -154,7 +216,7 @@ Json scaling_of(const Report& report) {
   for (const auto& panic : track.panics()) {
     panics.push_back({{"from_s", s(panic.from)}, {"to_s", s(panic.to)}});
   }
-  const auto zero = track.time_to_zero(report.tally.last_end());
+  const auto zero = track.time_to_zero(report.results.whole.last_end());
   out["replicas"] = std::move(replicas);
   out["cold_start_count"] = track.cold_start_times().count();
   out["cold_start_ms"] = percentiles(track.cold_start_times());
@@ -164,14 +226,17 @@ Json scaling_of(const Report& report) {
   return out;
 }
 
-Json verdicts_of(const std::vector<Verdict>& verdicts) {
+Json verdicts_of(const std::vector<Verdict>& verdicts, Use use) {
   Json out = Json::array();
   for (const Verdict& verdict : verdicts) {
+    if (verdict.use != use) continue;
     const bool number = verdict.actual && std::isfinite(*verdict.actual);
-    out.push_back({{"expression", verdict.expression},
-                   {"known", verdict.actual.has_value()},
-                   {"actual", number ? Json(*verdict.actual) : Json(nullptr)},
-                   {"failed", verdict.failed}});
+    Json row{{"expression", verdict.expression},
+             {"known", verdict.actual.has_value()},
+             {"actual", number ? Json(*verdict.actual) : Json(nullptr)}};
+    if (use == Use::fail_if) row["failed"] = verdict.failed;
+    if (use == Use::assertion) row["holds"] = verdict.actual && !verdict.failed;
+    out.push_back(std::move(row));
   }
   return out;
 }
@@ -180,30 +245,26 @@ Json verdicts_of(const std::vector<Verdict>& verdicts) {
 
 std::string report_json(const Report& report, const std::vector<Verdict>& verdicts,
                         const Circumstances& where) {
-  Json statuses = Json::object();
-  for (const auto& [status, count] : report.tally.statuses()) {
-    statuses[std::to_string(status)] = count;
-  }
-  const Json out{{"schema", 1},
-                 {"started_at", where.started_at},
-                 {"length_s", s(report.length)},
-                 {"plan", plan_of(report.plan)},
-                 {"requests", requests_of(report.tally)},
-                 {"status", statuses},
-                 {"errors", errors_of(report)},
-                 {"latency_ms", percentiles(report.tally.latency())},
-                 {"service_ms", percentiles(report.tally.service())},
-                 {"body_bytes", report.tally.bytes()},
-                 {"generator", generator_of(report)},
-                 {"scaling", scaling_of(report)},
-                 {"seconds", seconds_of(report)},
-                 {"fail_if", verdicts_of(verdicts)},
-                 {"environment",
-                  {{"host", where.host},
-                   {"kernel", where.kernel},
-                   {"cpu", where.cpu},
-                   {"cpus", where.cpus},
-                   {"command", where.command}}}};
+  Json out{{"schema", 1},
+           {"name", report.plan.name},
+           {"started_at", where.started_at},
+           {"length_s", s(report.length)},
+           {"plan", plan_of(report.plan)}};
+  add_outcome(report.results.whole, out);
+  out["errors"]["first"] = report.first_error.empty() ? Json(nullptr) : Json(report.first_error);
+  out["body_bytes"] = report.results.whole.bytes();
+  out["generator"] = generator_of(report);
+  out["targets"] = targets_of(report);
+  out["phases"] = phases_of(report);
+  out["scaling"] = scaling_of(report);
+  out["seconds"] = seconds_of(report);
+  out["fail_if"] = verdicts_of(verdicts, Use::fail_if);
+  out["assert"] = verdicts_of(verdicts, Use::assertion);
+  out["environment"] = {{"host", where.host},
+                        {"kernel", where.kernel},
+                        {"cpu", where.cpu},
+                        {"cpus", where.cpus},
+                        {"command", where.command}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "common/model/placement_wish.h"
+#include "common/yaml/yaml_reader.h"
 
-#include "platform/process/yaml_reader.h"
 #include <map>
 #include <string>
 

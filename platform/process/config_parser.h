@@ -1,7 +1,8 @@
 #pragma once
 
+#include "common/yaml/yaml_reader.h"
+
 #include "platform/process/service_spec.h"
-#include "platform/process/yaml_reader.h"
 #include <set>
 
 namespace sluice::local {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "common/yaml/yaml_reader.h"
+
 #include "platform/process/config_parser.h"
 #include "platform/process/service_spec.h"
 #include "platform/process/volume_parser.h"
-#include "platform/process/yaml_reader.h"
 #include <filesystem>
 #include <string>
 

@@ -3,12 +3,12 @@
 #include "common/scaling/cluster_config.h"
 #include "common/values/closest_name.h"
 #include "common/values/whole_number.h"
+#include "common/yaml/yaml_reader.h"
 
 #include <fmt/format.h>
 
 #include "platform/process/cores.h"
 #include "platform/process/setting_table.h"
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 
 namespace sluice::local {

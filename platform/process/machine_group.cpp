@@ -1,13 +1,13 @@
 #include "platform/process/machine_group.h"
 
 #include "common/values/dns_label.h"
+#include "common/yaml/yaml_reader.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "platform/process/cores.h"
 #include "platform/process/quantity.h"
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <cmath>
 #include <string_view>

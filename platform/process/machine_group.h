@@ -11,10 +11,14 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::local {
+namespace sluice {
 
 class YamlReader;
 struct YamlEntry;
+
+}  // namespace sluice
+
+namespace sluice::local {
 
 /// A part of the machine where replicas can run: one of `groups` in `config.yaml`
 /// (one-machine.md 8).

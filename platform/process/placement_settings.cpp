@@ -1,11 +1,11 @@
 #include "platform/process/placement_settings.h"
 
 #include "autoscaler/placement/core/algorithms.h"
+#include "common/yaml/yaml_reader.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <array>
 #include <cstddef>

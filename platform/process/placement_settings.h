@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
-namespace sluice::local {
+namespace sluice {
 
 class YamlReader;
 struct YamlEntry;
+
+}  // namespace sluice
+
+namespace sluice::local {
 
 /// The policies of a list of mappings (`placement.policies` in `config.yaml`). What is wrong
 /// becomes a problem of `reader`.

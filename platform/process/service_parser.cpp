@@ -6,6 +6,7 @@
 #include "activator/core/balancer.h"
 #include "common/scaling/setting_names.h"
 #include "common/values/dns_label.h"
+#include "common/yaml/yaml_reader.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,6 @@
 #include "platform/process/engine_host.h"
 #include "platform/process/quantity.h"
 #include "platform/process/service_spec.h"
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <cctype>
 #include <utility>

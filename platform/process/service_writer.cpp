@@ -1,11 +1,11 @@
 #include "common/kube/base64.h"
+#include "common/yaml/yaml_reader.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include "platform/process/quantity.h"
 #include "platform/process/service_spec.h"
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <array>
 #include <cctype>

@@ -1,12 +1,12 @@
 #include "platform/process/setting_table.h"
 
 #include "common/values/whole_number.h"
+#include "common/yaml/yaml_reader.h"
 
 #include <fmt/format.h>
 
 #include "platform/process/placement_settings.h"
 #include "platform/process/quantity.h"
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <optional>
 

@@ -8,10 +8,14 @@
 #include <string_view>
 #include <variant>
 
-namespace sluice::local {
+namespace sluice {
 
 class YamlReader;
 struct YamlEntry;
+
+}  // namespace sluice
+
+namespace sluice::local {
 
 /// Where a value is in the settings; its type is that of the key.
 using SettingPlace =

@@ -1,8 +1,9 @@
 #include "platform/process/spec_documents.h"
 
+#include "common/yaml/yaml_reader.h"
+
 #include <yaml-cpp/yaml.h>
 
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <set>
 #include <utility>

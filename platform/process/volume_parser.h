@@ -1,8 +1,9 @@
 #pragma once
 
+#include "common/yaml/yaml_reader.h"
+
 #include "platform/process/config_parser.h"
 #include "platform/process/service_spec.h"
-#include "platform/process/yaml_reader.h"
 #include <set>
 
 namespace sluice::local {

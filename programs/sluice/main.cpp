@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   // made for the machine's own C library.
   __nss_configure_lookup("hosts", "files dns");
   __nss_configure_lookup("passwd", "files");
-  return sluice::commands::run(argc, argv, sluice::local::run_engine,
-                               {sluice::loadgen::run_load, sluice::loadgen::show_flags});
+  return sluice::commands::run(
+      argc, argv, sluice::local::run_engine,
+      {sluice::loadgen::run_load, sluice::loadgen::show_flags, sluice::loadgen::foreign_flag});
 }

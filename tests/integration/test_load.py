@@ -93,5 +93,80 @@ class Load(EngineCase):
         self.assertEqual(done.returncode, 4, done.stderr)
 
 
+class Scenarios(EngineCase):
+    PLAN = """name: two-targets
+arrivals: uniform
+defaults: {{timeout: 10s, reuse: 5}}
+targets:
+  item: {{url: "http://app.localhost:{port}/?id={{n}}"}}
+  gone: {{url: "http://gone.localhost:{port}/"}}
+phases:
+  - {{name: calm, for: 1s, rate: 20, mix: {{item: 1}}}}
+  - {{name: both, for: 1s, rate: {{ramp: [20, 40]}}, mix: {{item: 2, gone: 1}}}}
+  - {{name: recorded, replay: {{file: trace.csv}}, mix: {{item: 1}}}}
+assert:
+"""
+
+    def plan(self, port, *assertions):
+        """A file with 20, 30 and 2 requests, about 10 of them to a service that does not exist."""
+        self.write('trace.csv', 'at_s\n0.0\n0.5\n')
+        return self.write('plan.yaml', self.PLAN.format(port=port) + ''.join(
+            f'  - {assertion}\n' for assertion in assertions))
+
+    def load(self, *flags):
+        """Runs plan.yaml: what it printed, and its report."""
+        report = self.home.path / 'run.json'
+        done = self.home.run('load', '--file', 'plan.yaml', '--json', str(report), *flags, timeout=60)
+        return done, json.loads(report.read_text())
+
+    def test_phases_go_to_their_targets_and_assertions_are_judged_by_target_and_phase(self):
+        journal = self.home.path / 'journal'
+        engine = self.up_app(env=[f'JOURNAL={journal}'])
+        self.plan(engine.http.rsplit(':', 1)[1], 'errors == 0', 'item.non_2xx == 0', 'gone.status.404@both > 8',
+                  'non_2xx@calm == 0', 'item.replicas.max >= 1')
+
+        done, report = self.load()
+
+        self.assertEqual(done.returncode, 4 if report['generator']['late'] else 0, done.stderr)
+        self.assertEqual(report['name'], 'two-targets')
+        self.assertEqual(report['plan']['reuse'], 5)
+        self.assertEqual({row['expression']: row['holds'] for row in report['assert'][:5]},
+                         {'errors == 0': True, 'item.non_2xx == 0': True, 'gone.status.404@both > 8': True,
+                          'non_2xx@calm == 0': True, 'item.replicas.max >= 1': True})
+        self.assertEqual(report['assert'][5]['expression'], 'generator == on_time')
+        item, gone = (target['requests']['sent'] for target in report['targets'])
+        calm, both, recorded = (phase['requests']['sent'] for phase in report['phases'])
+        self.assertEqual((recorded, item + gone), (2, calm + both + recorded))
+        for sent, planned in ((calm, 20), (both, 30), (gone, 10)):
+            self.assertAlmostEqual(sent, planned, delta=1)
+        self.assertEqual(Journal(journal).begun, {str(number): 1 for number in range(1, item + 1)})
+
+    def test_an_assertion_that_does_not_hold_exits_4_and_is_named(self):
+        engine = self.up_app()
+        self.plan(engine.http.rsplit(':', 1)[1], 'item.non_2xx == 0', 'gone.non_2xx@both == 0')
+
+        done, report = self.load()
+
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn('gone.non_2xx@both == 0', done.stdout)
+        self.assertEqual([row['holds'] for row in report['assert'][:2]], [True, False])
+
+    def test_check_prints_the_plan_and_sends_nothing(self):
+        plan = self.plan(1, 'p99 < 250ms')
+        done = self.home.run('load', '--file', plan, '--check')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for text in ('two-targets: open loop, 3 phases in 2.6 s, 2 targets, 5 requests per connection',
+                     'GET http://gone.localhost:1/', 'ramp 20-40', 'about 30 requests', 'item 66.7 %, gone 33.3 %',
+                     'trace.csv (2 requests in', 'p99 < 250ms', 'generator == on_time'):
+            self.assertIn(text, done.stdout)
+
+    def test_a_wrong_plan_is_named_with_its_lines_before_a_request_is_sent(self):
+        self.plan(1, 'p99 < 250', 'p99@nowhere < 1s')
+        self.assert_refuses(78, 'plan.yaml:12: ', "'250' is no time", 'plan.yaml:13: ', "no phase 'nowhere'",
+                            arguments=('load', '--file', 'plan.yaml', '--check'))
+        self.plan(1, 'p99@nowhere < 1s')
+        self.assert_refuses(1, 'plan.yaml:12: ', "no phase 'nowhere'", arguments=('load', '--file', 'plan.yaml'))
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -166,6 +166,9 @@ int tell(const Surroundings& with, const UsageProblem& problem) {
 std::optional<int> load_ends_early(const Surroundings& with, const Arguments& args) {
   std::optional<int> code;
   if (!with.show_load_flags) return code;
+  if (const auto foreign = with.foreign_load_flag(args)) {
+    return report(with, {kExitUsage, foreign->text()});
+  }
   with.show_load_flags([&](CLI::App& app) {
     if (const auto wrong = parse_flags(app, "load", args)) code = tell(with, *wrong);
   });
@@ -317,7 +320,8 @@ int run(int argc, char** argv, const UpRunner& up, const LoadVerb& load) {
                             .clock = clock,
                             .roots = *roots,
                             .terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0,
-                            .show_load_flags = load.show_flags};
+                            .show_load_flags = load.show_flags,
+                            .foreign_load_flag = load.foreign_flag};
     const int code = run_verb(
         with, args, [&](const Arguments& rest) { return run_up(with, rest, up); }, load.run);
     if (std::cout.flush() || code != kExitOk) return code;

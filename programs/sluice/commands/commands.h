@@ -15,6 +15,7 @@ using UpRunner = std::function<int(const UpOptions&)>;
 struct LoadVerb {
   std::function<int(std::vector<std::string>)> run;  ///< with the arguments after `load`
   std::function<void(const FlagSink&)> show_flags;
+  ForeignFlag foreign_flag;
 };
 
 /// The command line of `sluice`: chooses the verb, runs it, returns the exit code of

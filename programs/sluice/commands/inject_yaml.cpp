@@ -1,10 +1,10 @@
 #include "programs/sluice/commands/inject_yaml.h"
 
 #include "common/json/write.h"
+#include "common/yaml/yaml_reader.h"
 
 #include <nlohmann/json.hpp>
 
-#include "platform/process/yaml_reader.h"
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -301,7 +301,7 @@ Result<std::vector<Json>, Problem> read_yaml(const std::vector<YamlPiece>& piece
   std::ptrdiff_t line = 0;
   for (const YamlPiece& piece : pieces) {
     line += lines(piece.mark) + lines(piece.head);
-    local::YamlReader reader{file};
+    YamlReader reader{file};
     // Empty lines before it, so that a message names the line of the file.
     const auto found =
         reader.documents(std::string(static_cast<std::size_t>(line), '\n') + piece.body,

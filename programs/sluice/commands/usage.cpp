@@ -176,7 +176,7 @@ const std::vector<VerbLine>& verb_lines() {
       {"policy", "check policies, and what they would move now",
        "  sluice policy check config.yaml\n  sluice policy check config.yaml -o json\n"},
       {"load", "generate load",
-       "  sluice load http://app.localhost:8080 --rate 200 --duration 60s\n"
+       "  sluice load app.localhost:8080 --rate 200\n  sluice load --file step.yaml\n"
        "  sluice load http://app.localhost:8080 --replay access.csv --speed 2\n"},
       {"trace", "say what is understood of recorded traffic, or write it as csv",
        "  sluice trace info access.log.gz\n  sluice trace convert run.har -o run.csv\n"},
@@ -271,9 +271,10 @@ std::span<const ExitLine> exit_lines() {
                "not ready: sluice wake; up -d and apply --wait when one of the services that they "
                "start does not become ready; move and drain that last longer than --timeout; drain "
                "when a service stays in the place"},
-      ExitLine{4,
-               "an expression of sluice load --fail-if was true; in sluice simulate a decision "
-               "differs or no run reaches the goal"},
+      ExitLine{
+          4,
+          "an expression of sluice load --fail-if was true, or an assertion of its scenario was "
+          "not; in sluice simulate a decision differs or no run reaches the goal"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "
                "time; sluice load got no answer of an application; no cluster answers "

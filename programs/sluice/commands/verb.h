@@ -25,6 +25,10 @@ namespace sluice::commands {
 /// Sees the flags of a verb, and may parse with them.
 using FlagSink = std::function<void(CLI::App&)>;
 
+/// The first of these arguments that means something else in another program of the kind, as a
+/// problem that names ours; nothing if there is none.
+using ForeignFlag = std::function<std::optional<Problem>(const std::vector<std::string>&)>;
+
 /// What a verb works with; everything is borrowed for the length of one run.
 struct Surroundings {
   std::ostream& out;
@@ -37,6 +41,7 @@ struct Surroundings {
   FlagSink see_flags = {};              ///< a verb shows its flags to it and does nothing else
   /// Shows those of `load`, which is not of this room.
   std::function<void(const FlagSink&)> show_load_flags = {};
+  ForeignFlag foreign_load_flag = {};
 };
 
 /// A verb that did not work out: the exit code and what to print.

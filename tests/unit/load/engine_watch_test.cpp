@@ -78,15 +78,17 @@ TEST(ApplyEvent, PlacesEventsOfItsServiceOnTheAxis) {
   track.join("app");
   track.begin();
 
-  EXPECT_TRUE(apply_event("replica", R"({"service":"app","id":"a","state":"ready"})", 1s, track));
-  EXPECT_TRUE(apply_event("decision", R"({"service":"app","mode":"panic"})", 1s, track));
   EXPECT_TRUE(
-      apply_event("cold_start", R"({"service":"app","replica":"a","total_ms":63})", 1s, track));
+      apply_event("replica", R"({"service":"app","id":"a","state":"ready"})", 1s, {&track, 1}));
+  EXPECT_TRUE(apply_event("decision", R"({"service":"app","mode":"panic"})", 1s, {&track, 1}));
+  EXPECT_TRUE(apply_event("cold_start", R"({"service":"app","replica":"a","total_ms":63})", 1s,
+                          {&track, 1}));
   EXPECT_TRUE(
-      apply_event("replica", R"({"service":"app","id":"a","state":"draining"})", 3s, track));
-  EXPECT_FALSE(apply_event("replica", R"({"service":"b","id":"b","state":"ready"})", 3s, track));
-  EXPECT_FALSE(apply_event("cold_start", R"({"service":"app","total_ms":"x"})", 3s, track));
-  EXPECT_FALSE(apply_event("replica", "nonsense", 3s, track));
+      apply_event("replica", R"({"service":"app","id":"a","state":"draining"})", 3s, {&track, 1}));
+  EXPECT_FALSE(
+      apply_event("replica", R"({"service":"b","id":"b","state":"ready"})", 3s, {&track, 1}));
+  EXPECT_FALSE(apply_event("cold_start", R"({"service":"app","total_ms":"x"})", 3s, {&track, 1}));
+  EXPECT_FALSE(apply_event("replica", "nonsense", 3s, {&track, 1}));
 
   EXPECT_EQ(track.ready_max(), 1U);
   EXPECT_EQ(track.ready_now(), 0U);
@@ -102,17 +104,17 @@ class EngineWatchTest : public ::testing::Test {
     ScriptedServer server{loop_, std::move(script)};
     Target target = kTarget;
     target.port = server.port();
-    EngineWatch watch{loop_, clock_, target, "127.0.0.1", patience};
+    EngineWatch watch{loop_, clock_, {target}, "127.0.0.1", patience};
     const auto stop = [&] { watch.stop([&server] { server.stop(); }); };
     watch.on_change([&] {
-      if (watch.track().ready_now() == enough) stop();
+      if (watch.tracks()[0].ready_now() == enough) stop();
     });
     watch.start([&] {
       watch.begin(clock_.now());
-      if (!watch.track().joined() || watch.track().ready_now() == enough) stop();
+      if (!watch.tracks()[0].joined() || watch.tracks()[0].ready_now() == enough) stop();
     });
     loop_.run();
-    return watch.track();
+    return watch.tracks()[0];
   }
 
   boost::asio::io_context loop_{1};

@@ -59,6 +59,25 @@ TEST(Expression, ReadsTheStatusOfAnAnswer) {
   EXPECT_EQ(read->status, 404U);
 }
 
+TEST(Expression, ReadsTheTargetAndThePhaseOfAFigure) {
+  const auto read = parse_expression("pay.status.503@ramp == 0", Use::assertion);
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->target, "pay");
+  EXPECT_EQ(read->phase, "ramp");
+  EXPECT_EQ(read->metric, Metric::status);
+  EXPECT_EQ(read->status, 503U);
+  EXPECT_EQ(parse_expression("shop.cold_start.p95 < 1s")->target, "shop");
+  EXPECT_EQ(parse_expression("service.p99@ramp < 1s")->target, "");
+
+  EXPECT_TRUE(parse_expression("cold_start.p95@ramp < 1s").error().unknown_figure)
+      << "the engine's figures have no phase";
+  EXPECT_TRUE(parse_expression("p99@ < 1s").error().unknown_figure);
+  EXPECT_TRUE(parse_expression(".p99 < 1s").error().unknown_figure);
+  EXPECT_EQ(parse_expression("p99 < 1", Use::assertion).error().what,
+            "assert 'p99 < 1': '1' is no time");
+}
+
 TEST(Expression, RefusesMalformedExpressions) {
   for (const char* text : {"",
                            "p99",

@@ -80,5 +80,36 @@ TEST(Histogram, ClampsValuesThatAreOutOfRange) {
   EXPECT_EQ(histogram.percentile(100), Histogram::kLongest);
 }
 
+TEST(Histogram, AddsAnotherAsIfAllHadBeenCountedByOne) {
+  Histogram all;
+  Histogram first;
+  Histogram second;
+  for (int i = 1; i <= 1000; ++i) {
+    const Duration value = std::chrono::microseconds{i * i};
+    all.record(value);
+    (i % 3 == 0 ? first : second).record(value);
+  }
+
+  first.add(second);
+
+  EXPECT_EQ(first.count(), 1000U);
+  EXPECT_EQ(first.min(), all.min());
+  EXPECT_EQ(first.max(), all.max());
+  EXPECT_EQ(first.mean(), all.mean());
+  for (const double percent : {1.0, 50.0, 99.0}) {
+    EXPECT_EQ(first.percentile(percent), all.percentile(percent));
+  }
+}
+
+TEST(Histogram, CountsUpToAValue) {
+  Histogram times;
+  for (int i = 1; i <= 100; ++i) times.record(std::chrono::milliseconds{i});
+
+  EXPECT_EQ(times.count_to(Duration{-1}), 0U);
+  EXPECT_EQ(times.count_to(std::chrono::milliseconds{50}), 50U);
+  EXPECT_EQ(times.count_to(std::chrono::microseconds{50'500}), 50U);
+  EXPECT_EQ(times.count_to(std::chrono::hours{2}), 100U);
+}
+
 }  // namespace
 }  // namespace sluice::loadgen

@@ -8,6 +8,7 @@
 
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace sluice::loadgen {
 namespace {
@@ -30,14 +31,17 @@ class LoadRunTest : public ::testing::Test {
 
   Tally run(LoadPlan plan, std::function<Reply(std::string_view)> script, CellReader cells = {}) {
     ScriptedServer server{loop_, std::move(script)};
-    plan.target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()) + "/p?q=1");
-    LoadRun load{loop_, clock_, plan, "127.0.0.1", std::move(cells)};
+    plan.targets[0].target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()));
+    plan.targets[0].path = PathTemplate::literal("/p?q=1");
+    std::vector<CellReader> readers;
+    if (cells) readers.push_back(std::move(cells));
+    LoadRun load{loop_, clock_, plan, {"127.0.0.1"}, std::move(readers)};
     load.start([&server] { server.stop(); });
     loop_.run();
     loop_.restart();
     first_error_ = load.first_error();
     connections_ = server.connections();
-    return load.tally();
+    return load.results().whole;
   }
 
   boost::asio::io_context loop_{1};
@@ -85,8 +89,8 @@ TEST_F(LoadRunTest, AsksTheServerToCloseEachConnectionThatIsNotUsedAgain) {
 
 TEST_F(LoadRunTest, SendsRequestsAsPlanned) {
   LoadPlan plan = one_by_one(1);
-  plan.method = "PUT";
-  plan.headers = {{"X-One", "1"}, {"host", "other"}};
+  plan.targets[0].method = "PUT";
+  plan.targets[0].headers = {{"X-One", "1"}, {"host", "other"}};
   std::string seen;
 
   run(plan, [&seen](std::string_view head) {
@@ -102,9 +106,9 @@ TEST_F(LoadRunTest, SendsRequestsAsPlanned) {
 // The server reads no bodies, so that of -b is an empty one.
 TEST_F(LoadRunTest, SendsARecordedMethodWithoutTheBodyOfThePlan) {
   LoadPlan plan;
-  plan.method = "PUT";
+  plan.targets[0].method = "PUT";
   plan.duration = 1ms;
-  plan.replay.emplace();
+  plan.phases[0].replay.emplace();
   std::multiset<std::string> seen;
 
   const Tally tally = run(
@@ -182,7 +186,7 @@ TEST_F(LoadRunTest, ReadsEveryFramingOfABody) {
 
 TEST_F(LoadRunTest, ReadsHeadsWithoutBodies) {
   LoadPlan plan = one_by_one(3);
-  plan.method = "HEAD";
+  plan.targets[0].method = "HEAD";
 
   const Tally tally = run(plan, [](std::string_view) {
     return Reply{"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", {}};
@@ -196,7 +200,7 @@ TEST_F(LoadRunTest, SortsFailuresIntoClasses) {
   int number = 0;
   LoadPlan plan = one_by_one(6);
   plan.loop = Loop::open;
-  plan.segments = {{100'000, 1s}};
+  plan.phases[0].segments = {{100'000, 1s}};
 
   const Tally tally = run(plan, [&number](std::string_view) {
     switch (++number) {
@@ -240,26 +244,26 @@ TEST_F(LoadRunTest, CountsConnectionsThatAreRefused) {
   LoadPlan plan = one_by_one(2);
   {
     ScriptedServer gone{loop_, [](std::string_view) { return Reply{}; }};
-    plan.target = *parse_target("http://127.0.0.1:" + std::to_string(gone.port()));
+    plan.targets[0].target = *parse_target("http://127.0.0.1:" + std::to_string(gone.port()));
     gone.stop();
     loop_.run();
     loop_.restart();
   }
-  LoadRun load{loop_, clock_, plan, "127.0.0.1"};
+  LoadRun load{loop_, clock_, plan, {"127.0.0.1"}};
   bool done = false;
 
   load.start([&done] { done = true; });
   loop_.run();
 
   EXPECT_TRUE(done);
-  EXPECT_EQ(load.tally().ended(Ending::connect), 2U);
+  EXPECT_EQ(load.results().whole.ended(Ending::connect), 2U);
   EXPECT_NE(load.first_error().find("127.0.0.1"), std::string::npos);
 }
 
 // Goal: what falls due while the only connection is busy is late, not left out.
 TEST_F(LoadRunTest, ChargesTheWaitForAConnectionToTheRequest) {
   LoadPlan plan;
-  plan.segments = {{1000, 50ms}};
+  plan.phases[0].segments = {{1000, 50ms}};
   plan.duration = 50ms;
   plan.arrivals = Arrivals::uniform;
   plan.connections = 1;
@@ -280,15 +284,50 @@ TEST_F(LoadRunTest, ChargesTheWaitForAConnectionToTheRequest) {
 TEST_F(LoadRunTest, StopsAtOnceAndReportsCutRequests) {
   ScriptedServer server{loop_, [](std::string_view) { return Reply{ScriptedServer::ok(""), {}}; }};
   LoadPlan plan;
-  plan.target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()));
-  LoadRun load{loop_, clock_, plan, "127.0.0.1"};
+  plan.targets[0].target = *parse_target("http://127.0.0.1:" + std::to_string(server.port()));
+  LoadRun load{loop_, clock_, plan, {"127.0.0.1"}};
 
   load.start([&server] { server.stop(); });
   boost::asio::post(loop_, [&load] { load.stop(); });
   loop_.run();
 
   EXPECT_TRUE(load.interrupted());
-  EXPECT_EQ(load.tally().unsent(), 0U);
+  EXPECT_EQ(load.results().whole.unsent(), 0U);
+}
+
+// Goal: targets of several addresses share the limit on connections, and each request is that of
+// its target. Method: one connection allowed, two servers in turn.
+TEST_F(LoadRunTest, SendsEachTargetItsOwnRequestsWithinOneLimitOnConnections) {
+  std::vector<std::string> seen;
+  const auto script = [&seen](std::string_view head) {
+    seen.emplace_back(head.substr(0, head.find(" HTTP")));
+    return Reply{ScriptedServer::ok(""), {}};
+  };
+  ScriptedServer first{loop_, script};
+  ScriptedServer second{loop_, script};
+  LoadPlan plan;
+  plan.targets.resize(2);
+  plan.targets[0].target.port = first.port();
+  plan.targets[0].path = *PathTemplate::parse("/a/{n}");
+  plan.targets[1].target.port = second.port();
+  plan.targets[1].method = "HEAD";
+  plan.arrivals = Arrivals::uniform;
+  plan.phases[0].segments = {{1000, 6ms}};
+  plan.duration = 6ms;
+  plan.connections = 1;
+  LoadRun load{loop_, clock_, plan, {"127.0.0.1", "127.0.0.1"}};
+
+  load.start([&] {
+    first.stop();
+    second.stop();
+  });
+  loop_.run();
+
+  EXPECT_EQ(seen, (std::vector<std::string>{"GET /a/1", "HEAD /", "GET /a/2", "HEAD /", "GET /a/3",
+                                            "HEAD /"}));
+  EXPECT_EQ(load.connections(), 1U);
+  EXPECT_EQ(first.connections() + second.connections(), 6U);
+  EXPECT_EQ(load.results().targets[1].ended(Ending::answered), 3U);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(Options, DefaultToFiftyASecondForHalfAMinute) {
 }
 
 TEST(Options, AcceptTheFlagsOfOtherGenerators) {
-  EXPECT_EQ(describe(plan_of({"-R", "200", "-z", "60s", "--latency"})),
+  EXPECT_EQ(describe(plan_of({"-R", "200", "-z", "60s"})),
             "open loop, 200/s for 60 s, poisson, seed 1");
   EXPECT_EQ(describe(plan_of({"-c", "8", "-d", "10s"})), "closed loop, 8 connections for 10 s");
   EXPECT_EQ(describe(plan_of({"-c", "1", "-n", "5"})), "closed loop, 1 connection, 5 requests");
@@ -50,11 +50,11 @@ TEST(Options, LimitTheRequestsOfAConnection) {
 TEST(Options, ReadTheRequestToSend) {
   const LoadPlan plan = plan_of({"-H", "A: 1", "-H", "B:2", "-b", "hello", "--timeout", "5s"});
 
-  EXPECT_EQ(plan.method, "POST");
-  EXPECT_EQ(plan.body, "hello");
+  EXPECT_EQ(plan.targets[0].method, "POST");
+  EXPECT_EQ(plan.targets[0].body, "hello");
   EXPECT_EQ(plan.timeout, 5s);
-  ASSERT_EQ(plan.headers.size(), 2U);
-  EXPECT_EQ(plan.headers[1].second, "2");
+  ASSERT_EQ(plan.targets[0].headers.size(), 2U);
+  EXPECT_EQ(plan.targets[0].headers[1].second, "2");
 }
 
 TEST(Options, NameTheFlagThatIsWrong) {
@@ -95,10 +95,16 @@ TEST(Options, RefuseFlagsThatMeanSomethingElseInAnotherGeneratorAndNameTheirOwn)
                                        {{"-a", "me:secret"}, "Authorization"},
                                        {{"-host", "app"}, "-H 'Host: NAME'"},
                                        {{"-s", "post.lua"}, "--body"},
-                                       {{"-disable-keepalive"}, "Connection: close"},
-                                       {{"-h2"}, "HTTP/2"}}) {
+                                       {{"-disable-keepalive"}, "--reuse never"},
+                                       {{"-h2"}, "HTTP/2"},
+                                       {{"--latency"}, "remove it"}}) {
     EXPECT_NE(problem_of(arguments).find(fix), std::string::npos) << arguments.front();
   }
+}
+
+TEST(Options, TakeBodiesAndHeadersThatLookLikeFlagsOfOthers) {
+  EXPECT_EQ(plan_of({"-b", "-t"}).targets[0].body, "-t");
+  EXPECT_NE(problem_of({"-b", "-t", "-t", "5s"}).find("--timeout"), std::string::npos);
 }
 
 TEST(Options, EndWithOneForAFigureThatDoesNotExistAndWithTwoForWrongFlags) {
@@ -108,8 +114,8 @@ TEST(Options, EndWithOneForAFigureThatDoesNotExistAndWithTwoForWrongFlags) {
 }
 
 TEST(Options, RefuseAFlagThatIsEmpty) {
-  for (const char* const flag :
-       {"--shape", "--replay", "--duration", "-z", "--arrivals", "--method", "--json"}) {
+  for (const char* const flag : {"--file", "--shape", "--replay", "--duration", "-z", "--arrivals",
+                                 "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
     EXPECT_NE(problem_of({flag, ""}).find(" is empty"), std::string::npos) << flag;
   }
 }
@@ -142,11 +148,11 @@ TEST(Options, ReadAReplay) {
   const LoadPlan plan = plan_of({"--replay", "day.csv:csv", "--speed", "2.5", "--times", "3", "-n",
                                  "9", "--max-connections", "4", "--seed", "7"});
 
-  ASSERT_TRUE(plan.replay);
-  EXPECT_EQ(plan.replay->trace.file, "day.csv");
-  EXPECT_EQ(plan.replay->trace.format, TraceFormat::csv);
-  EXPECT_EQ(plan.replay->speed, 2.5);
-  EXPECT_EQ(plan.replay->times, 3U);
+  ASSERT_TRUE(plan.phases[0].replay);
+  EXPECT_EQ(plan.phases[0].replay->trace.file, "day.csv");
+  EXPECT_EQ(plan.phases[0].replay->trace.format, TraceFormat::csv);
+  EXPECT_EQ(plan.phases[0].replay->speed, 2.5);
+  EXPECT_EQ(plan.phases[0].replay->times, 3U);
   EXPECT_EQ(plan.loop, Loop::open);
   EXPECT_EQ(plan.count, 9U);
   EXPECT_EQ(plan.connections, 4U);

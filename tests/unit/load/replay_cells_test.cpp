@@ -31,10 +31,10 @@ class ReplayCellsTest : public ::testing::Test {
   // All requests of it, or the problem.
   [[nodiscard]] std::string sent() const {
     LoadPlan plan;
-    plan.replay = replay();
-    auto cells = ReplayCells::open(*plan.replay);
+    plan.phases[0].replay = replay();
+    auto cells = ReplayCells::open(*plan.phases[0].replay);
     if (!cells) return cells.error().text();
-    Pacer pacer{plan, [&cells](const CellSink& sink) { return cells->read(sink); }};
+    Pacer pacer{plan, {[&cells](const CellSink& sink) { return cells->read(sink); }}};
     std::uint64_t requests = 0;
     Duration last{0};
     for (; pacer.next(); ++requests) {
@@ -43,7 +43,7 @@ class ReplayCellsTest : public ::testing::Test {
       last = at;
     }
     EXPECT_FALSE(cells->problem());
-    EXPECT_EQ(requests, plan.replay->requests);
+    EXPECT_EQ(requests, plan.phases[0].replay->requests);
     return std::to_string(requests);
   }
 

@@ -93,38 +93,45 @@ TEST(Replay, SpreadsARoughTimeByTheSeed) {
   EXPECT_NE(times_of(sent_of({}, cells, 2)), first);
 }
 
+std::uint64_t skipped_until(Pacer& pacer, Duration until) {
+  std::uint64_t count = 0;
+  pacer.skip_until(until, [&count](const PlannedRequest&) { ++count; });
+  return count;
+}
+
 TEST(Pacer, EndsAReplayWithItsTraceOrAtTheCount) {
   LoadPlan plan;
-  plan.replay.emplace();
+  plan.phases[0].replay.emplace();
   const std::vector<TraceCell> cells{recorded(1s, "GET"), recorded(2s, "HEAD"),
                                      recorded(3s, "GET")};
-  Pacer whole{plan, one_by_one(cells)};
-  plan.count = 2;
-  Pacer counted{plan, one_by_one(cells)};
+  Pacer whole{plan, {one_by_one(cells)}};
+  LoadPlan short_plan = plan;
+  short_plan.count = 2;
+  Pacer counted{short_plan, {one_by_one(cells)}};
 
   EXPECT_EQ(whole.take().as, SentAs::get);
   EXPECT_EQ(whole.take().as, SentAs::head);
-  EXPECT_EQ(whole.skip_until(1h), 1U);
+  EXPECT_EQ(skipped_until(whole, 1h), 1U);
   EXPECT_FALSE(whole.next());
-  EXPECT_EQ(counted.skip_until(1h), 2U);
+  EXPECT_EQ(skipped_until(counted, 1h), 2U);
 }
 
 TEST(LoadPlan, NamesTheReplay) {
   LoadPlan plan;
-  plan.replay = Replay{.trace = {"a.csv", {}}, .requests = 1234, .length = 60s};
+  plan.phases[0].replay = Replay{.trace = {"a.csv", {}}, .requests = 1234, .length = 60s};
   plan.duration = 60s;
   EXPECT_EQ(describe(plan), "open loop, replay of a.csv (1 234 requests in 60 s), seed 1");
   EXPECT_NEAR(mean_rate(plan), 20.567, 0.001);
 
-  plan.replay->speed = 0.5;
-  plan.replay->times = 3;
-  plan.replay->trace.file = std::string(60, 'x') + "\x1b[2J" + std::string(56, 'y');
+  plan.phases[0].replay->speed = 0.5;
+  plan.phases[0].replay->times = 3;
+  plan.phases[0].replay->trace.file = std::string(60, 'x') + "\x1b[2J" + std::string(56, 'y');
   plan.count = 7;
   EXPECT_EQ(describe(plan),
             "open loop, replay of …?[2J" + std::string(56, 'y') +
                 " (1 234 requests in 60 s), speed 0.5, times 3, 7 requests, seed 1");
 
-  plan.replay->length = 0s;
+  plan.phases[0].replay->length = 0s;
   EXPECT_EQ(mean_rate(plan), 0);
 }
 

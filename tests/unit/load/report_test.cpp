@@ -18,14 +18,14 @@ void answer(Tally& tally, int count, Duration latency, Duration lag = 400us) {
 
 Report demo() {
   Report report;
-  report.plan.segments = {{200, 60s}};
+  report.plan.phases[0].segments = {{200, 60s}};
   report.plan.duration = 60s;
   report.length = 60s;
-  answer(report.tally, 6002, 3900us);
-  answer(report.tally, 4801, 6100us);
-  answer(report.tally, 1080, 14'200us);
-  answer(report.tally, 108, 61ms);
-  answer(report.tally, 12, 66'300us);
+  answer(report.results.whole, 6002, 3900us);
+  answer(report.results.whole, 4801, 6100us);
+  answer(report.results.whole, 1080, 14'200us);
+  answer(report.results.whole, 108, 61ms);
+  answer(report.results.whole, 12, 66'300us);
   report.track.join("app");
   report.track.begin();
   for (const char* id : {"1", "2", "3", "4", "5", "6", "7"}) report.track.replica(1s, id, true);
@@ -59,11 +59,11 @@ TEST(ReportText, LooksAsDesigned) {
 
 TEST(ReportText, WarnsThatTheGeneratorWasLate) {
   Report report;
-  report.plan.segments = {{50, 10s}};
+  report.plan.phases[0].segments = {{50, 10s}};
   report.plan.duration = 10s;
   report.length = 20s;
-  answer(report.tally, 400, 300ms, 250ms);
-  report.tally.unsent(100);
+  answer(report.results.whole, 400, 300ms, 250ms);
+  report.results.whole.unsent(100);
   report.cap_waits = 7;
   report.connections = 2;
 
@@ -84,11 +84,11 @@ TEST(ReportText, WarnsThatTheGeneratorWasLate) {
 
 TEST(AchievedRate, OfALateGeneratorLeavesOutTheWaitForTheLastAnswers) {
   Report report;
-  report.plan.segments = {{50, 10s}};
+  report.plan.phases[0].segments = {{50, 10s}};
   report.plan.count = 20;
   report.length = 3s;
-  for (int i = 1; i <= 20; ++i) report.tally.sent(i * 20ms, i * 20ms + 15ms);
-  report.tally.finished({20ms, 35ms, 36ms, Ending::answered, 200});
+  for (int i = 1; i <= 20; ++i) report.results.whole.sent(i * 20ms, i * 20ms + 15ms);
+  report.results.whole.finished({20ms, 35ms, 36ms, Ending::answered, 200});
   EXPECT_TRUE(is_late(report));
   EXPECT_NEAR(achieved_rate(report), 20 / 0.415, 0.01);
 }
@@ -99,11 +99,11 @@ TEST(ReportText, NamesAClosedLoop) {
   report.plan.connections = 8;
   report.plan.duration = 10s;
   report.length = 10s;
-  answer(report.tally, 5, 1ms, 0s);
-  report.tally.sent(0s, 0s);
-  report.tally.finished({0s, 0s, 2ms, Ending::answered, 503, true, 0});
-  report.tally.sent(0s, 0s);
-  report.tally.finished({0s, 0s, 2ms, Ending::reset, 0, false, 0});
+  answer(report.results.whole, 5, 1ms, 0s);
+  report.results.whole.sent(0s, 0s);
+  report.results.whole.finished({0s, 0s, 2ms, Ending::answered, 503, true, 0});
+  report.results.whole.sent(0s, 0s);
+  report.results.whole.finished({0s, 0s, 2ms, Ending::reset, 0, false, 0});
   report.first_error = "receive: End of file";
 
   EXPECT_EQ(
@@ -126,14 +126,15 @@ TEST(ReportText, NamesAClosedLoop) {
 // the rate was kept.
 TEST(ReportText, CallsAGeneratorThatMadeUpForAStallNotLate) {
   Report report;
-  report.plan.segments = {{100, 10s}};
+  report.plan.phases[0].segments = {{100, 10s}};
   report.plan.duration = 10s;
   report.length = 10s;
   for (int i = 1; i <= 1000; ++i) {
     const Duration planned = i * 10ms;
     const Duration lag = i > 500 && i <= 550 ? (550 - i) * 10ms : 0ms;
-    report.tally.sent(planned, planned + lag);
-    report.tally.finished({planned, planned + lag, planned + lag + 1ms, Ending::answered, 200});
+    report.results.whole.sent(planned, planned + lag);
+    report.results.whole.finished(
+        {planned, planned + lag, planned + lag + 1ms, Ending::answered, 200});
   }
 
   EXPECT_FALSE(is_late(report));
@@ -141,18 +142,18 @@ TEST(ReportText, CallsAGeneratorThatMadeUpForAStallNotLate) {
   EXPECT_NE(report_text(report, {}).find("\n  lag    "), std::string::npos);
   EXPECT_NE(report_text(report, {}).find("\n  service time    "), std::string::npos);
 
-  report.tally.unsent(1);
+  report.results.whole.unsent(1);
   EXPECT_TRUE(is_late(report));
 }
 
 TEST(ReportText, DoesNotBlameTheGeneratorWhenNothingWasAnswered) {
   Report report;
-  report.plan.segments = {{50, 10s}};
+  report.plan.phases[0].segments = {{50, 10s}};
   for (int i = 0; i < 10; ++i) {
-    report.tally.sent(0s, 1s);
-    report.tally.finished({0s, 1s, 2s, Ending::connect});
+    report.results.whole.sent(0s, 1s);
+    report.results.whole.finished({0s, 1s, 2s, Ending::connect});
   }
-  report.tally.unsent(5);
+  report.results.whole.unsent(5);
 
   EXPECT_FALSE(is_late(report));
   EXPECT_EQ(report_text(report, {}).find("LATE"), std::string::npos);
@@ -161,7 +162,7 @@ TEST(ReportText, DoesNotBlameTheGeneratorWhenNothingWasAnswered) {
 
 TEST(ReportText, ShowsFailedConditionsBeforeTheFiguresAndPassedOnesAfter) {
   Report report = demo();
-  report.plan.fail_if = {*parse_expression("p99 > 1s"), *parse_expression("p50 > 1ms")};
+  report.plan.conditions = {*parse_expression("p99 > 1s"), *parse_expression("p50 > 1ms")};
   const std::string text = report_text(report, judge(report));
 
   const std::size_t failed = text.find("  FAILED                      fail if p50 > 1ms: 3.9 ms");
@@ -175,7 +176,7 @@ TEST(ReportText, JoinsTheLowestRowsOfALongHistogram) {
   Report report;
   for (const Duration latency : {Duration{50us}, Duration{400us}, Duration{3ms}, Duration{30ms},
                                  Duration{300ms}, Duration{3s}, Duration{30s}}) {
-    answer(report.tally, 1, latency, 0s);
+    answer(report.results.whole, 1, latency, 0s);
   }
   const std::string text = report_text(report, {});
 
@@ -202,7 +203,7 @@ TEST(Progress, HasTimeCountsAndLatencyInOneLine) {
 
 std::string verdict_line(const Report& from, const char* expression) {
   Report report = from;
-  report.plan.fail_if = {*parse_expression(expression)};
+  report.plan.conditions = {*parse_expression(expression)};
   const auto verdicts = judge(report);
   return verdicts[0].shown + (!verdicts[0].actual  ? " unknown"
                               : verdicts[0].failed ? " failed"
@@ -231,13 +232,13 @@ TEST(Judge, ComparesEveryFigure) {
 // A service that is misspelt answers everything, with 404.
 TEST(Judge, SeesAnswersThatAreNoErrorsToTheFrontDoor) {
   Report report;
-  answer(report.tally, 2, 1ms);
+  answer(report.results.whole, 2, 1ms);
   for (int i = 0; i < 3; ++i) {
-    report.tally.sent(0s, 0s);
-    report.tally.finished({0s, 0s, 1ms, Ending::answered, 404, true, 0});
+    report.results.whole.sent(0s, 0s);
+    report.results.whole.finished({0s, 0s, 1ms, Ending::answered, 404, true, 0});
   }
-  report.tally.sent(0s, 0s);
-  report.tally.finished({0s, 0s, 1ms, Ending::reset});
+  report.results.whole.sent(0s, 0s);
+  report.results.whole.finished({0s, 0s, 1ms, Ending::reset});
 
   EXPECT_EQ(verdict_line(report, "errors > 1"), "1 passed");
   EXPECT_EQ(verdict_line(report, "refused > 0"), "3 failed");

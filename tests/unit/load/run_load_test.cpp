@@ -107,7 +107,7 @@ TEST_F(RunLoadTest, PrintsOneJsonObjectForPrograms) {
 
   EXPECT_EQ(report_.rfind("{\n  \"schema\": 1,", 0), 0U) << report_;
   EXPECT_TRUE(reports("\"answered\": 3,")) << report_;
-  EXPECT_TRUE(reports("\"reuse\": 1\n")) << report_;
+  EXPECT_TRUE(reports("\"reuse\": 1,\n")) << report_;
   EXPECT_TRUE(reports("\"replicas_max\": 2")) << report_;
 }
 
@@ -130,6 +130,54 @@ TEST_F(RunLoadTest, SendsATraceAndReportsWhatWasLeftOut) {
 
   std::ofstream{path, std::ios::app} << std::string(70'000, 'x');
   EXPECT_EQ(run("app.localhost", {"--replay", path}), 2);
+  std::filesystem::remove(path);
+}
+
+TEST_F(RunLoadTest, RunsAScenarioOfSeveralTargetsAndPhases) {
+  const std::string port = std::to_string(server_.port());
+  const std::string path = testing::TempDir() + "run-load-scenario.yaml";
+  const auto write = [&](const std::string& assertions) {
+    std::ofstream{path} << "name: demo\narrivals: uniform\ntargets:\n"
+                           "  app: {url: 'http://app.localhost:" +
+                               port +
+                               "/{n}'}\n"
+                               "  other: {url: 'http://other.localhost:" +
+                               port +
+                               "'}\n"
+                               "phases:\n"
+                               "  - {name: one, for: 200ms, rate: 50, mix: {app: 1}}\n"
+                               "  - {name: two, for: 200ms, rate: 100}\n"
+                               "assert: [" +
+                               assertions + "]\n";
+  };
+  const auto run_file = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"--file", path});
+    testing::internal::CaptureStdout();
+    const int status = run_load(flags);
+    report_ = testing::internal::GetCapturedStdout();
+    return status;
+  };
+
+  write("errors == 0, app.errors@two == 0, app.replicas.max == 2, generator != other");
+  EXPECT_EQ(run_file({}), 78) << "a state that the generator does not have";
+  write("errors == 0, app.errors@two == 0, app.replicas.max == 2, p50@one < 10s, lag.p99 < 10s");
+  const int status = run_file({"-o", "json", "--fail-if", "other.errors > 0"});
+  // That the generator is on time is asserted too, and a busy machine can hold it up.
+  EXPECT_EQ(status, reports("\"late\": true") ? 4 : 0) << report_;
+  EXPECT_TRUE(reports("\"name\": \"demo\"")) << report_;
+  EXPECT_TRUE(reports("\"expression\": \"app.errors@two == 0\"")) << report_;
+  EXPECT_TRUE(reports("\"holds\": true")) << report_;
+
+  write("other.errors > 0");
+  EXPECT_EQ(run_file({}), 4);
+  EXPECT_TRUE(reports("FAILED                      other.errors > 0: 0")) << report_;
+  EXPECT_TRUE(reports("phase one                   10 sent, 10 answered")) << report_;
+  EXPECT_TRUE(reports("target app                  20 sent, 20 answered")) << report_;
+  EXPECT_TRUE(reports("target other                10 sent, 10 answered")) << report_;
+
+  EXPECT_EQ(run_file({"--check"}), 0);
+  EXPECT_TRUE(reports("phase two               200 ms + 200 ms    100/s")) << report_;
+  EXPECT_FALSE(reports("answered")) << report_;
   std::filesystem::remove(path);
 }
 

@@ -29,7 +29,7 @@ class StallingServer {
 // loop's schedule as fast as it can, once in a closed loop.
 TEST(Tally, ChargesAStallToEveryRequestThatFellDueInIt) {
   LoadPlan plan;
-  plan.segments = {{100, 10s}};
+  plan.phases[0].segments = {{100, 10s}};
   plan.arrivals = Arrivals::uniform;
   Pacer pacer{plan};
   StallingServer server;
@@ -37,7 +37,7 @@ TEST(Tally, ChargesAStallToEveryRequestThatFellDueInIt) {
   Duration now{0};
 
   while (pacer.next()) {
-    now = std::max(now, *pacer.next());
+    now = std::max(now, pacer.next()->at);
     const Duration planned = pacer.take().at;
     open.sent(planned, now);
     const Duration done = server.answer_at(now);

@@ -41,7 +41,8 @@ class Line {
                      .err = err_,
                      .clock = clock_,
                      .roots = {.state = "/nonexistent/s", .runtime = "/nonexistent/r"},
-                     .show_load_flags = loadgen::show_flags};
+                     .show_load_flags = loadgen::show_flags,
+                     .foreign_load_flag = loadgen::foreign_flag};
 };
 
 const VerbTable& of(const std::vector<VerbTable>& tables, std::string_view verb) {
@@ -168,6 +169,9 @@ TEST(Verbs, AWrongFlagIsNamedWithItsValueAndWhatTheVerbTakes) {
       {{"logs", "a", "--tail", "-1"},
        "--tail: -1 is not a number from 0 to 10000; see: sluice logs --help"},
       {{"load", "http://a", "--rate", "x"}, "--rate: x is not a number; see: sluice load --help"},
+      {{"load", "http://a", "-t", "20"},
+       "-t: in hey the timeout in seconds, in wrk the threads, in fortio the duration; give "
+       "--timeout or --duration, like --timeout 20s"},
       {{"load", "a", "b"}, "unexpected argument b; see: sluice load --help"},
       {{"apply", "-f", "x", "--dry-run=maybe"},
        "--dry-run takes no value; see: sluice apply --help"},

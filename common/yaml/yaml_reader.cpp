@@ -1,4 +1,4 @@
-#include "platform/process/yaml_reader.h"
+#include "common/yaml/yaml_reader.h"
 
 #include "common/values/closest_name.h"
 #include "common/values/whole_number.h"
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace sluice::local {
+namespace sluice {
 namespace {
 
 constexpr std::size_t kProblemsMax = 20;
@@ -289,4 +289,4 @@ std::vector<YamlEntry> YamlReader::items(const YamlEntry& entry, std::size_t max
   return items;
 }
 
-}  // namespace sluice::local
+}  // namespace sluice

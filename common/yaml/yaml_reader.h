@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::local {
+namespace sluice {
 
 /// Where `text` stops being UTF-8; its size when it never does. Overlong forms pass: nothing here
 /// decides by them.
@@ -104,4 +104,4 @@ class YamlReader {
   std::set<std::string> warned_;  // bounded by the file's own size
 };
 
-}  // namespace sluice::local
+}  // namespace sluice
