@@ -169,7 +169,7 @@ Result<Goal, Problem> Goal::parse(std::string_view text) {
   const std::string& value = goal.condition_.value;
   if (!goal.find_figure(goal.condition_.figure)) {
     return Problem{"--goal: unknown figure '" + goal.condition_.figure + "'",
-                   "use wait.p50 to wait.p99.99, wait.max, refused, cold_starts, panics, "
+                   "use wait.p0 to wait.p99.99, wait.max, refused, cold_starts, panics, "
                    "replicas.max and replica_seconds"};
   }
   if (goal.figure_ == Figure::wait || goal.figure_ == Figure::wait_max) {

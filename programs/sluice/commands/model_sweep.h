@@ -37,7 +37,7 @@ class Sweep {
 /// What a run has to reach: `--goal 'wait.p99 < 200ms'`.
 class Goal {
  public:
-  /// The figures are wait.p50 to wait.p99.99, wait.max, refused, cold_starts, panics, replicas.max
+  /// The figures are wait.p0 to wait.p99.99, wait.max, refused, cold_starts, panics, replicas.max
   /// and replica_seconds.
   [[nodiscard]] static Result<Goal, Problem> parse(std::string_view text);
 

@@ -112,7 +112,7 @@ TEST(Goal, EachFigureIsComparedInItsUnit) {
 
 TEST(Goal, TextThatIsNoGoalIsRefused) {
   for (const char* const text :
-       {"", "p99 < 200ms", "wait.p99", "wait.p99 < 200", "wait.p10 < 1s", "refused < 1ms"}) {
+       {"", "p99 < 200ms", "wait.p99", "wait.p99 < 200", "wait.p100 < 1s", "refused < 1ms"}) {
     EXPECT_FALSE(Goal::parse(text)) << text;
   }
 }
