@@ -10,17 +10,21 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace sluice::files {
 namespace {
 
 constexpr std::chrono::minutes kLeftoverAge{1};
+constexpr int kLinksMax = 40;  // as many as the kernel follows
 
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_{number} {}
 
-  ~Descriptor() { close(); }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
 
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -28,14 +32,6 @@ class Descriptor {
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
 
   [[nodiscard]] int number() const { return number_; }
-
-  /// False when the kernel only now says that a write has failed.
-  bool close() {
-    if (number_ < 0) return true;
-    const bool closed = ::close(number_) == 0;
-    number_ = -1;
-    return closed;
-  }
 
  private:
   int number_;
@@ -60,6 +56,23 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   char name[40];
   std::snprintf(name, sizeof name, "%s%d-%08x", kTemporaryPrefix.data(), ::getpid(), random());
   return path.parent_path() / name;
+}
+
+// Where a link leads to that leads to nothing yet.
+std::filesystem::path end_of_links(std::filesystem::path path) {
+  std::error_code failed;
+  for (int links = 0; links < kLinksMax; ++links) {
+    const std::filesystem::path next = std::filesystem::read_symlink(path, failed);
+    if (failed) break;
+    path = path.parent_path() / next;
+  }
+  return path;
+}
+
+std::optional<Problem> write_whole(Result<OutputFile, Problem> file, std::string_view content) {
+  if (!file) return file.error();
+  if (auto problem = file->write(content)) return problem;
+  return file->finish();
 }
 
 }  // namespace
@@ -93,35 +106,70 @@ Result<std::optional<std::string>, Problem> read_file(const std::filesystem::pat
   }
 }
 
+Result<OutputFile, Problem> OutputFile::open(const std::filesystem::path& path) {
+  struct stat status {};
+
+  if (::stat(path.c_str(), &status) != 0) return replacement(end_of_links(path), std::nullopt);
+  if (!S_ISREG(status.st_mode)) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return unwritable(path, errno);
+    return OutputFile{path, {}, descriptor};
+  }
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
+    return Problem{path.string() + " cannot be written: " + errno_text(errno),
+                   "make it writable, or give another file"};
+  }
+  std::error_code failed;
+  const std::filesystem::path target = std::filesystem::canonical(path, failed);
+  return replacement(failed ? path : target, status.st_mode & 07777U);
+}
+
+Result<OutputFile, Problem> OutputFile::replacement(const std::filesystem::path& target,
+                                                    std::optional<mode_t> mode) {
+  std::filesystem::path temporary = temporary_beside(target);
+  const int descriptor =
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode ? 0600 : 0666);
+  if (descriptor < 0) return unwritable(target, errno);
+  OutputFile file{target, std::move(temporary), descriptor};
+  if (mode && ::fchmod(descriptor, *mode) != 0) return unwritable(target, errno);
+  return file;
+}
+
+OutputFile::OutputFile(std::filesystem::path target, std::filesystem::path temporary,
+                       int descriptor)
+    : target_{std::move(target)}, temporary_{std::move(temporary)}, descriptor_{descriptor} {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : target_{std::move(other.target_)},
+      temporary_{std::exchange(other.temporary_, {})},
+      descriptor_{std::exchange(other.descriptor_, -1)} {}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+std::optional<Problem> OutputFile::write(std::string_view bytes) {
+  if (!write_all(descriptor_, bytes)) return unwritable(target_, errno);
+  return std::nullopt;
+}
+
+std::optional<Problem> OutputFile::finish() {
+  // The kernel may say only now that a write has failed.
+  if (::close(std::exchange(descriptor_, -1)) != 0) return unwritable(target_, errno);
+  if (temporary_.empty()) return std::nullopt;
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return unwritable(target_, errno);
+  temporary_.clear();
+  return std::nullopt;
+}
+
 std::optional<Problem> replace_file(const std::filesystem::path& path, std::string_view content,
                                     std::optional<mode_t> mode) {
-  const std::filesystem::path temporary = temporary_beside(path);
-  Descriptor file{
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode ? 0600 : 0666)};
-  if (!file.is_open()) return unwritable(path, errno);
-  int failed = 0;
-  if (mode && ::fchmod(file.number(), *mode) != 0) failed = errno;
-  if (failed == 0 && !write_all(file.number(), content)) failed = errno;
-  if (!file.close() && failed == 0) failed = errno;
-  if (failed == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) failed = errno;
-  if (failed == 0) return std::nullopt;
-  ::unlink(temporary.c_str());
-  return unwritable(path, failed);
+  return write_whole(OutputFile::replacement(path, mode), content);
 }
 
 std::optional<Problem> write_output(const std::filesystem::path& path, std::string_view content) {
-  struct stat status {};
-
-  if (::stat(path.c_str(), &status) != 0) return replace_file(path, content);
-  if (S_ISREG(status.st_mode)) {
-    std::error_code failed;
-    const std::filesystem::path target = std::filesystem::canonical(path, failed);
-    return replace_file(failed ? path : target, content);
-  }
-  Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-  const bool written = file.is_open() && write_all(file.number(), content) && file.close();
-  if (!written) return unwritable(path, errno);
-  return std::nullopt;
+  return write_whole(OutputFile::open(path), content);
 }
 
 std::optional<Problem> keep_file(const std::filesystem::path& path, std::string_view content,

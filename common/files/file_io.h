@@ -27,8 +27,38 @@ inline constexpr std::size_t kFileBytesMax = 4U << 20U;
                                                   std::string_view content,
                                                   std::optional<mode_t> mode = std::nullopt);
 
-/// Writes to what a person named: a file is replaced at once, with a symbolic link the one it leads
-/// to; a pipe or a device stays what it is and gets the content.
+/// What a person named, written piece by piece: a file is replaced at once by finish() and keeps
+/// its permissions, with a symbolic link the one it leads to; a pipe or a device stays what it is
+/// and gets the pieces. A file that may not be written is not replaced; without finish() it stays
+/// as it was.
+class OutputFile {
+ public:
+  [[nodiscard]] static Result<OutputFile, Problem> open(const std::filesystem::path& path);
+
+  /// For replace_file().
+  [[nodiscard]] static Result<OutputFile, Problem> replacement(const std::filesystem::path& target,
+                                                               std::optional<mode_t> mode);
+
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  /// After a problem nothing more may be written.
+  [[nodiscard]] std::optional<Problem> write(std::string_view bytes);
+
+  [[nodiscard]] std::optional<Problem> finish();
+
+ private:
+  OutputFile(std::filesystem::path target, std::filesystem::path temporary, int descriptor);
+
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;  // takes the place of the target; empty: it is written itself
+  int descriptor_;
+};
+
+/// The whole of an OutputFile.
 [[nodiscard]] std::optional<Problem> write_output(const std::filesystem::path& path,
                                                   std::string_view content);
 

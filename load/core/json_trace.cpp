@@ -9,6 +9,7 @@
 #include "load/core/target.h"
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 namespace sluice::loadgen {
@@ -112,6 +113,18 @@ std::optional<JsonFields::Column> JsonFields::column_of(std::string_view name) {
 }
 
 Result<JsonFields, Problem> JsonFields::parse(std::string_view text) {
+  auto fields = read_list(text);
+  if (!fields) return fields;
+  std::set<Column> seen;
+  for (const Field& field : fields->fields_) {
+    if (seen.insert(field.column).second) continue;
+    return Problem{"a name is there twice", "give each name once"};
+  }
+  return fields;
+}
+
+// Of a known log a name may be there twice: the members are those of its versions.
+Result<JsonFields, Problem> JsonFields::read_list(std::string_view text) {
   JsonFields out;
   bool timed = false;
   for (const std::string& part : split(text, ',')) {
@@ -133,7 +146,7 @@ Result<JsonFields, Problem> JsonFields::parse(std::string_view text) {
 
 std::optional<JsonFields> JsonFields::guess(std::string_view object, bool dated) {
   for (const Log& log : kLogs) {
-    auto fields = parse(log.fields);
+    auto fields = read_list(log.fields);
     if (!fields) continue;
     if (!log.needed.empty()) {
       for (const std::string& member : split(log.needed, ','))

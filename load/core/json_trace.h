@@ -65,6 +65,7 @@ class JsonFields {
   };
 
   static std::optional<Column> column_of(std::string_view name);
+  [[nodiscard]] static Result<JsonFields, Problem> read_list(std::string_view text);
   static std::optional<Skip> put(Column column, const std::string& text, Dates& dates,
                                  RecordedRequest& request);
   [[nodiscard]] bool has_time(std::string_view object) const;

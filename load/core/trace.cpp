@@ -82,6 +82,13 @@ TraceName parse_trace_name(std::string_view text) {
   return {std::string{text}, std::nullopt};
 }
 
+std::string format_names() {
+  std::string names;
+  for (const TraceFormat format : kFormats)
+    names += (names.empty() ? "" : ", ") + std::string{name_of(format)};
+  return names;
+}
+
 std::string durations_file_of(std::string_view file) {
   constexpr std::string_view kCounts = "invocations_per_function";
   constexpr std::string_view kMemoryDuration = "_md";

@@ -47,6 +47,9 @@ struct TraceName {
 /// What follows the last colon is the format if it is the name of one, else part of the file.
 [[nodiscard]] TraceName parse_trace_name(std::string_view text);
 
+/// Those names, for people: `csv, combined, …`.
+[[nodiscard]] std::string format_names();
+
 /// The file of durations that belongs to a file of azure2019 called `invocations_per_function…`, in
 /// the same folder; empty for another name.
 [[nodiscard]] std::string durations_file_of(std::string_view file);

@@ -11,11 +11,17 @@ std::optional<Problem> TraceLines::feed(std::string_view piece, const LineSink& 
     std::string_view part = piece.substr(0, end);
     const bool ends = end != std::string_view::npos;
     piece.remove_prefix(ends ? end + 1 : piece.size());
+    if (passing_over_) {
+      passing_over_ = !ends;
+      continue;
+    }
     const std::size_t room = kTraceLineMax - begun_.size();
-    begun_cut_ = begun_cut_ || part.size() > room;
+    cut_ = part.size() > room;
     part = part.substr(0, room);
-    if (!ends || !begun_.empty()) begun_.append(part);
-    if (!ends) return std::nullopt;
+    const bool whole = ends || cut_;
+    if (!whole || !begun_.empty()) begun_.append(part);
+    if (!whole) return std::nullopt;
+    passing_over_ = !ends;
     if (auto problem = pass(begun_.empty() ? part : begun_, line)) return problem;
     begun_.clear();
   }
@@ -23,11 +29,11 @@ std::optional<Problem> TraceLines::feed(std::string_view piece, const LineSink& 
 }
 
 std::optional<Problem> TraceLines::finish(const LineSink& line) {
+  cut_ = false;
   return begun_.empty() ? std::nullopt : pass(std::exchange(begun_, {}), line);
 }
 
 std::optional<Problem> TraceLines::pass(std::string_view line, const LineSink& sink) {
-  cut_ = std::exchange(begun_cut_, false);
   ++number_;
   if (number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   if (line.ends_with('\r')) line.remove_suffix(1);

@@ -16,7 +16,7 @@ inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// Cuts the bytes of a trace into lines. Ends of lines are LF or CRLF; a byte order mark at the
 /// beginning is left out, empty lines are passed over but numbered. Of a line that is longer than
-/// kTraceLineMax its beginning is passed, as long as that.
+/// kTraceLineMax its beginning is passed, as long as that, without waiting for its end.
 class TraceLines {
  public:
   /// Returns what is wrong with the line; then nothing more may be fed.
@@ -40,8 +40,8 @@ class TraceLines {
 
   std::string begun_;  // a line whose end has not come
   std::uint64_t number_ = 0;
-  bool begun_cut_ = false;  // begun_ has no room for more
   bool cut_ = false;
+  bool passing_over_ = false;  // the end of a line that is cut has not come
 };
 
 /// What is wrong with a line that is cut.

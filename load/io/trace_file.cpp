@@ -1,14 +1,31 @@
 #include "load/io/trace_file.h"
 
+#include "common/base/errno_text.h"
+
+#include <cerrno>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace sluice::loadgen {
 
 namespace {
 
-Problem unreadable(const std::string& path) {
-  return {"cannot read '" + path + "'", "check the path of the trace"};
+Problem unreadable(const std::string& path, int error) {
+  return {"cannot read '" + path + "': " + errno_text(error), "check the path of the trace"};
+}
+
+// A file that is not there may be one that is, with a format that is none.
+Problem unopened(const std::string& path, int error) {
+  const std::size_t colon = path.rfind(':');
+  std::error_code failed;
+  if (error != ENOENT || colon == std::string::npos ||
+      !std::filesystem::is_regular_file(path.substr(0, colon), failed)) {
+    return unreadable(path, error);
+  }
+  return {"no format has the name '" + path.substr(colon + 1) + "', and no file is '" + path + "'",
+          "formats are " + format_names()};
 }
 
 std::optional<Problem> placed(std::optional<Problem> problem, const std::string& path) {
@@ -28,7 +45,7 @@ std::optional<Problem> cut_short(const UnpackedFile& file, const std::string& pa
       return Problem{"'" + path + "' is damaged: it is no longer what gzip wrote",
                      "give a whole copy of it"};
     case UnpackedFile::Ending::unreadable:
-      return unreadable(path);
+      return unreadable(path, file.error());
   }
   return std::nullopt;
 }
@@ -47,7 +64,7 @@ std::optional<Problem> read_durations(UnpackedFile& file, const std::string& pat
 
 Result<TraceFile, Problem> TraceFile::open(const TraceName& name, TraceOptions options) {
   auto file = UnpackedFile::open(name.file);
-  if (!file) return unreadable(name.file);
+  if (!file) return unopened(name.file, errno);
   std::unique_ptr<AzureDurations> durations;
   const std::string beside = durations_file_of(name.file);
   if (auto more = beside.empty() ? std::nullopt : UnpackedFile::open(beside)) {

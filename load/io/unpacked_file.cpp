@@ -1,5 +1,6 @@
 #include "load/io/unpacked_file.h"
 
+#include <cerrno>
 #include <unistd.h>
 #include <utility>
 #include <zlib.h>
@@ -16,7 +17,8 @@ std::optional<UnpackedFile> UnpackedFile::open(const std::string& path) {
 UnpackedFile::UnpackedFile(UnpackedFile&& other) noexcept
     : file_{std::exchange(other.file_, nullptr)},
       buffer_{std::move(other.buffer_)},
-      ending_{other.ending_} {}
+      ending_{other.ending_},
+      error_{other.error_} {}
 
 UnpackedFile::~UnpackedFile() {
   if (file_ != nullptr) gzclose(file_);
@@ -31,6 +33,7 @@ std::string_view UnpackedFile::next() {
   if (error == Z_BUF_ERROR) {
     ending_ = Ending::cut;
   } else if (bytes < 0 || error < 0) {
+    error_ = errno;
     ending_ = error == Z_ERRNO ? Ending::unreadable : Ending::damaged;
   } else if (bytes == 0) {
     ending_ = Ending::whole;

@@ -37,6 +37,9 @@ class UnpackedFile {
 
   [[nodiscard]] Ending ending() const { return ending_; }
 
+  /// Why what follows is unreadable, as `errno` has it.
+  [[nodiscard]] int error() const { return error_; }
+
  private:
   explicit UnpackedFile(gzFile_s* file) : file_{file}, buffer_(kBufferBytes) {}
 
@@ -45,6 +48,7 @@ class UnpackedFile {
   gzFile_s* file_;
   std::vector<char> buffer_;
   Ending ending_ = Ending::none;
+  int error_ = 0;
 };
 
 }  // namespace sluice::loadgen

@@ -351,7 +351,7 @@ Result<ParsedFile, RefusedFile> parse_services(std::string_view yaml, const std:
       documents.insert(documents.end(), items.begin(), items.end());
     }
     if (documents.size() > kServicesMax)
-      reader.fail(1, "more than 1000 documents", "split the file and the engine");
+      reader.fail(1, "more than 1000 documents", "split the file");
     std::vector<YAML::Node> others;
     for (const YAML::Node& document : documents) {
       if (!document.IsNull() && !config.take(reader, document)) others.push_back(document);

@@ -42,7 +42,8 @@ class Here(ServedCase):
         self.up_app('--allow-edit')
         directory = pathlib.Path(self.home.environment['XDG_RUNTIME_DIR'], 'sluice/app')
         done = self.home.run('dashboard')
-        self.assertTrue(done.stdout.startswith(f'file://{directory}/dashboard.html, which opens http://sluice.'))
+        self.assertEqual(done.stdout, f'file://{directory}/dashboard.html\n')
+        self.assertIn('it opens http://sluice.localhost:', done.stderr)
         self.assertNotIn((directory / 'edit-token').read_text().split()[-1], done.stdout + done.stderr)
 
     def test_a_page_that_no_browser_can_open_is_no_link(self):
@@ -224,7 +225,11 @@ class NotServed(ClusterCase):
             self.refuses(code, *words)
         self.api.refuse = 0
         self.refuses(1, 'in the namespace elsewhere', '--namespace', flags=('--namespace', 'elsewhere'))
-        self.refuses(2, 'is no name of a namespace', flags=('--namespace', '../a'))
+        for name in ('../a', 'a-', '', 'A', '\x1b[31mred'):
+            self.refuses(2, 'is no name of a namespace; give lower-case letters', flags=('--namespace', name))
+        for flag in ('--context', '--kubeconfig'):
+            self.refuses(2, f'{flag}: it is empty', flags=(flag, ''))
+        self.assertNotIn('\x1b', self.home.run('dashboard', '--kubeconfig', '\x1b[31mred').stderr)
 
     def test_another_program_is_no_autoscaler(self):
         self.api.play = lambda sock, asked: sock.sendall(

@@ -173,7 +173,11 @@ class Simulations(EngineCase):
                 (('--shape', '5:1m', '--start', 'soon'), 2, '--start: soon is no rule for times'),
                 (('--shape', '5:1m', '--set', 'windw=30s'), 2, 'window'),
                 (('--shape', '5:1m', '--set', 'target=nan'), 2, '--set: target=nan is no finite number'),
-                (('--shape', '5:1m', '--sweep', 'target=5,inf'), 2, '--set: target=inf is no finite number'),
+                (('--shape', '5:1m', '--sweep', 'target=5,inf'), 2, '--sweep: target=inf is no finite number'),
+                (('--shape', '5:1m', '--sweep', 'window=1s,30s'), 2, '--sweep: '),
+                (('--shape', '5:1m', '--sweep', 'target=1,2', '--set', 'target=3'), 2, '--set, --sweep: target is in both'),
+                (('--shape', '5:1m', '--seed', '-1'), 2, "--seed: '-1' is not a whole number from 0 to"),
+                (('--shape', '5:1m', '--seed', '99999999999999999999'), 2, '--seed: '),
                 (('--shape', '5:1m', '--set', 'window=1s'), 2, '--set: '),
                 (('--traffic', 'none.csv'), 78, 'none.csv')):
             self.assertIn(text, self.simulate(*flags, code=code).stderr)

@@ -140,6 +140,12 @@ class Traces(EngineCase):
                 ((str(cut),), 78, 'it ends in the middle, after'),
                 ((str(log), '--log-format', '$request'), 2, '--log-format: no time'),
                 ((str(log), '--fields', 'when=ts'), 2, "--fields: 'when=ts' is no field"),
+                ((str(log), '--log-format', ''), 2, '--log-format: it is empty'),
+                ((str(log), '--fields', ''), 2, '--fields: it is empty'),
+                ((str(log) + ':combined', '--log-format', '$msec $request'), 2, 'not for combined; leave out'),
+                ((str(log) + ':csv', '--fields', 'time=ts'), 2, '--fields is for JSON lines, not for csv'),
+                ((str(log) + ':combinde',), 78, "no format has the name 'combinde'"),
+                (('/dev/zero',), 78, 'line 1: it is longer than 64 KiB'),
                 ((str(log), '-o', 'x'), 2, '-o belongs to convert')):
             with self.subTest(arguments=arguments):
                 done = self.home.run('trace', 'info', *arguments)
@@ -153,7 +159,7 @@ class Traces(EngineCase):
         log = self.write('access.log', ''.join(combined(number) for number in range(2000)))
         done = self.home.run('trace', 'convert', str(log), '-o', '/dev/full')
         self.assertEqual(done.returncode, 1)
-        self.assertIn("cannot write '/dev/full': No space left on device", done.stderr)
+        self.assertIn('/dev/full cannot be written: No space left on device', done.stderr)
         done = self.home.run('trace', 'convert', str(log), '-o', str(self.home.path / 'no' / 'such'))
         self.assertEqual(done.returncode, 1)
         kept = self.write('kept.csv', 'what was there')
@@ -161,7 +167,20 @@ class Traces(EngineCase):
         done = self.home.run('trace', 'convert', str(cut), '-o', str(kept))
         self.assertEqual(done.returncode, 78)
         self.assertEqual(kept.read_text(), 'what was there')
-        self.assertEqual([path.name for path in self.home.path.glob('*.part')], [])
+        self.assertEqual([path.name for path in self.home.path.glob('.tmp-*')], [])
+
+    def test_a_file_keeps_its_permissions_and_its_link_and_its_neighbours_stay(self):
+        log = self.write('access.log', combined(1))
+        kept = self.write('old.csv', 'old')
+        kept.chmod(0o600)
+        link = self.home.path / 'link.csv'
+        link.symlink_to(kept)
+        beside = self.write('link.csv.part', 'not ours')
+        self.assertEqual(self.home.run('trace', 'convert', str(log), '-o', str(link)).returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertTrue(kept.read_text().startswith('time,'))
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(beside.read_text(), 'not ours')
 
     def peak_of(self, feed):
         """The memory in bytes that `trace info` needs for what `feed` writes, and what it prints."""

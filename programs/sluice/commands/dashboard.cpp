@@ -13,8 +13,8 @@
 
 #include "programs/sluice/commands/dashboard_rules.h"
 #include "programs/sluice/commands/dashboard_server.h"
+#include "programs/sluice/commands/flag_checks.h"
 #include "programs/sluice/commands/verbs.h"
-#include "programs/sluice/view/banner.h"
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
@@ -65,8 +65,10 @@ int print_link(const Surroundings& with, bool open) {
   const std::filesystem::path file = local::EnginePaths{with.roots, engine->name}.edit_page();
   std::error_code ignored;
   const bool edits = std::filesystem::exists(file, ignored);
-  with.out << view::page_text(page, edits ? file.string() : std::string{}) << std::endl;
-  if (open) open_in_browser(with, edits ? "file://" + file.string() : page);
+  const std::string link = edits ? "file://" + file.string() : page;
+  with.out << link << std::endl;
+  if (edits) with.err << "it opens " << page << " with the token of changes" << std::endl;
+  if (open) open_in_browser(with, link);
   return kExitOk;
 }
 
@@ -167,10 +169,12 @@ int run_dashboard(const Surroundings& with, const Arguments& args) {
   const std::vector<CLI::Option*> of_cluster = {
       app.add_option("--kubeconfig", wish.choice.kubeconfig,
                      "serve the page of the cluster of this file")
-          ->type_name("FILE"),
+          ->type_name("FILE")
+          ->check(check_not_empty),
       app.add_option("--context", wish.choice.context,
                      "serve that of this context of the kubeconfig")
-          ->type_name("NAME"),
+          ->type_name("NAME")
+          ->check(check_not_empty),
       app.add_option("-n,--namespace", wish.space,
                      "serve that of the autoscaler there (sluice-system)")
           ->type_name("NAME"),
@@ -186,12 +190,16 @@ int run_dashboard(const Surroundings& with, const Arguments& args) {
                          "--engine is for an engine on this machine, the other flags "
                          "are for a cluster; give one of both"});
   }
-  if (!is_namespace(wish.space))
-    return report(with, {kExitUsage, "--namespace: " + wish.space + " is no name of a namespace"});
+  if (const auto wrong = wrong_namespace(wish.space)) return report(with, *wrong);
   if (!asked && (!with.engine.empty() || !places(with).empty())) return print_link(with, wish.open);
   const auto access = kube::find_access(settings::process_environment(), wish.choice);
   if (access) return serve_page(with, wish, *access);
-  if (asked) return report(with, {kExitConfig, access.error().text()});
+  if (asked) {
+    return report(with,
+                  {kExitConfig, access.error().text() +
+                                    "; these flags are for the page of a cluster: for that of "
+                                    "an engine here give none of them"});
+  }
   return report(with,
                 {kExitUnavailable,
                  "no engine is running; start one: sluice up -- COMMAND; and for a cluster: " +

@@ -139,9 +139,11 @@ Failure no_autoscaler(const kube::Failure& failure, std::string_view space,
   using Kind = kube::Failure::Kind;
   const std::string told = failure.text();
   if (failure.kind == Kind::unreachable || failure.kind == Kind::timed_out) {
-    return {kExitUnavailable, fmt::format("{} ({}); start it, or give another kubeconfig or "
-                                          "context with --kubeconfig or --context",
-                                          told, server)};
+    return {kExitUnavailable,
+            fmt::format("{} ({}); see that it runs and that the kubeconfig has its address and "
+                        "certificate authority, or give another kubeconfig or context with "
+                        "--kubeconfig or --context",
+                        told, server)};
   }
   // A refusal of the API server's own is a Status with a reason; the autoscaler has none.
   const bool own = failure.kind == Kind::refused && !failure.reason.empty();

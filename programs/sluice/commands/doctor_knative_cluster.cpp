@@ -129,9 +129,7 @@ KnativeFacts read_facts(Reader& reader, const std::string& space) {
 }  // namespace
 
 int run_doctor_knative(const Surroundings& with, const std::string& space) {
-  if (!is_namespace(space)) {
-    return report(with, {kExitUsage, "--namespace is the name of a namespace"});
-  }
+  if (const auto wrong = wrong_namespace(space)) return report(with, *wrong);
   auto access = kube::find_access(settings::process_environment());
   if (!access) return report(with, {kExitConfig, access.error().text()});
   const std::string server = access->address.text();

@@ -56,6 +56,10 @@ std::string settings_of(const std::vector<std::string>& keys, const SweepRow& ro
   return text;
 }
 
+Problem wrong_limit(const loadgen::Condition& goal, const std::string& kind, std::string fix) {
+  return {"--goal '" + goal.text + "': '" + goal.value + "' is no " + kind, std::move(fix)};
+}
+
 void print_json(std::ostream& out, const std::vector<std::string>& keys,
                 const std::vector<SweepRow>& rows, const Goal* goal) {
   json all = json::array();
@@ -146,6 +150,15 @@ Result<Sweep, Problem> Sweep::parse(const std::vector<std::string>& sweeps) {
   return sweep;
 }
 
+std::optional<Problem> Sweep::conflict_with(const std::vector<std::string>& sets) const {
+  for (const std::string& set : sets) {
+    const std::string key = set.substr(0, set.find('='));
+    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) continue;
+    return Problem{"--set, --sweep: " + key + " is in both", "remove it from one"};
+  }
+  return std::nullopt;
+}
+
 std::vector<std::vector<std::string>> Sweep::runs() const {
   std::vector<std::vector<std::string>> all{{}};
   for (const std::vector<std::string>& values : values_) {
@@ -174,12 +187,12 @@ Result<Goal, Problem> Goal::parse(std::string_view text) {
   }
   if (goal.figure_ == Figure::wait || goal.figure_ == Figure::wait_max) {
     const auto time = loadgen::parse_duration(value, "--goal");
-    if (!time) return time.error();
+    if (!time) return wrong_limit(goal.condition_, "time", "write one with its unit, like 200ms");
     goal.limit_ = to_seconds(*time);
     return goal;
   }
   const auto number = loadgen::parse_number(value);
-  if (!number) return Problem{"--goal: '" + value + "' is no number", "write a plain number"};
+  if (!number) return wrong_limit(goal.condition_, "number", "write a plain number");
   goal.limit_ = *number;
   return goal;
 }

@@ -24,6 +24,9 @@ class Sweep {
   /// for ScalingEdits to say.
   [[nodiscard]] static Result<Sweep, Problem> parse(const std::vector<std::string>& sweeps);
 
+  /// What of `sets`, KEY=VALUE each, has a key of ours; nothing if none has.
+  [[nodiscard]] std::optional<Problem> conflict_with(const std::vector<std::string>& sets) const;
+
   [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
 
   /// The values of each run, in the order of the keys; those of the last key change first.

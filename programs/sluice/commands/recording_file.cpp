@@ -115,7 +115,8 @@ std::optional<std::string> parse_recorded(const std::string& line, bool begun,
                                           nlohmann::json& document) {
   if (!reading::parse(line, {.bytes_max = autoscaler::kRecordingLineMax}, document)) return {};
   return begun ? "it is not JSON"
-               : "this is not a recording of sluice record, or its first line was cut";
+               : "this is not a recording of sluice record, or its first line was cut; a trace of "
+                 "another kind is for --traffic FILE";
 }
 
 std::optional<Problem> write_recording(const std::filesystem::path& path, std::string_view text) {

@@ -41,7 +41,7 @@ bool is_config(const std::string& key) {
                      [&key](const autoscaler::ClusterKey& each) { return each.name == key; });
 }
 
-Problem unknown(const std::string& key) {
+Problem unknown(const std::string& flag, const std::string& key) {
   std::vector<std::string> known;
   for (const std::string& each : autoscaler::annotation_keys()) {
     known.push_back(each.substr(kPrefix.size()));
@@ -50,33 +50,37 @@ Problem unknown(const std::string& key) {
     known.push_back(each.name);
   }
   const auto meant = closest_name(key, known);
-  return {"--set: unknown setting " + key,
+  return {flag + ": unknown setting " + key,
           meant ? "did you mean " + *meant + "?"
                 : "give a key of autoscaling.knative.dev/ or of config-autoscaler, such as target"};
 }
 
 }  // namespace
 
-Result<ScalingEdits, Problem> ScalingEdits::parse(const std::vector<std::string>& sets) {
+Result<ScalingEdits, Problem> ScalingEdits::parse(const std::vector<std::string>& sets,
+                                                  std::string flag) {
   ScalingEdits edits;
+  edits.flag_ = std::move(flag);
   for (const std::string& each : sets) {
     const std::size_t equals = each.find('=');
     const std::string key = each.substr(0, equals);
     if (equals == std::string::npos || key.empty()) {
-      return Problem{"--set: " + each + " is not KEY=VALUE", "give it like --set target=50"};
+      return Problem{edits.flag_ + ": " + each + " is not KEY=VALUE",
+                     "give it like --set target=50"};
     }
     const std::string value = each.substr(equals + 1);
     // The reference lets a service have them, and then decides nothing.
     if (const auto number = read_go_float(value); number && !std::isfinite(*number)) {
-      return Problem{"--set: " + each + " is no finite number, from which nothing can be decided",
-                     "give a finite number"};
+      return Problem{
+          edits.flag_ + ": " + each + " is no finite number, from which nothing can be decided",
+          "give a finite number"};
     }
     if (const std::string annotation = annotation_of(key); !annotation.empty()) {
       edits.annotations_[annotation] = value;
     } else if (is_config(key)) {
       edits.config_[key] = value;
     } else {
-      return unknown(key);
+      return unknown(edits.flag_, key);
     }
     edits.text_ += (edits.text_.empty() ? "" : " ") + each;
   }
@@ -114,9 +118,9 @@ std::optional<Problem> ScalingEdits::problem_with(const GivenScaling& given) con
 }
 
 Problem ScalingEdits::refused(const Problem& problem) const {
-  const char* const flags = !has_spec()     ? "--set: "
+  const std::string flags = !has_spec()     ? flag_ + ": "
                             : text_.empty() ? "--spec: "
-                                            : "--spec, --set: ";
+                                            : "--spec, " + flag_ + ": ";
   return {flags + problem.what, problem.fix};
 }
 

@@ -16,8 +16,9 @@ class ScalingEdits {
  public:
   /// Each of `sets` is KEY=VALUE: a key of autoscaling.knative.dev/ by its short name or whole, or
   /// one of config-autoscaler. A key that is both is the service's. The problem names a key that is
-  /// unknown with the one that was probably meant.
-  [[nodiscard]] static Result<ScalingEdits, Problem> parse(const std::vector<std::string>& sets);
+  /// unknown with the one that was probably meant. `flag`: where they are from, for complaints.
+  [[nodiscard]] static Result<ScalingEdits, Problem> parse(const std::vector<std::string>& sets,
+                                                           std::string flag = "--set");
 
   /// In place of the annotations and the limit that were recorded; what was set wins over it.
   void replace_service(autoscaler::StringMap annotations, std::int64_t container_concurrency);
@@ -62,6 +63,7 @@ class ScalingEdits {
   autoscaler::StringMap config_;
   std::optional<Service> service_;
   std::string text_;
+  std::string flag_ = "--set";
 };
 
 }  // namespace sluice::commands

@@ -9,6 +9,7 @@
 
 #include "platform/process/engine_settings.h"
 #include "platform/process/service_spec.h"
+#include "programs/sluice/commands/flag_checks.h"
 #include "programs/sluice/commands/html_report.h"
 #include "programs/sluice/commands/model_report.h"
 #include "programs/sluice/commands/model_run.h"
@@ -89,8 +90,9 @@ Result<std::string, Failure> recorded_service(const std::string& path) {
   return run.head().of.service;
 }
 
-Result<ScalingEdits, Failure> edits_of(const Asked& asked) {
-  auto edits = ScalingEdits::parse(asked.sets);
+// `flag`: where the settings are from, for complaints.
+Result<ScalingEdits, Failure> edits_of(const Asked& asked, const std::string& flag = "--set") {
+  auto edits = ScalingEdits::parse(asked.sets, flag);
   if (!edits) return Failure{kExitUsage, edits.error().text()};
   if (asked.spec.empty()) return std::move(*edits);
   const auto service = asked.recording.empty() ? Result<std::string, Failure>{asked.model.service}
@@ -146,13 +148,14 @@ int simulate_recording(const Surroundings& with, const Asked& asked, const Scali
 // A run for each combination of values.
 Result<std::vector<SweepRow>, Failure> swept(const Asked& asked, const Sweep& sweep, Model& model,
                                              const Goal* goal) {
+  const std::string flag = asked.sets.empty() ? "--sweep" : "--set, --sweep";
   std::vector<SweepRow> rows;
   for (std::vector<std::string>& values : sweep.runs()) {
     Asked one = asked;
     for (std::size_t i = 0; i < values.size(); ++i) {
       one.sets.push_back(sweep.keys()[i] + "=" + values[i]);
     }
-    const auto edits = edits_of(one);
+    const auto edits = edits_of(one, flag);
     if (!edits) return edits.error();
     const auto outcome = model.play(*edits, {});
     if (!outcome) return outcome.error();
@@ -170,6 +173,9 @@ std::string load_of(const Asked& asked) {
 int simulate_sweep(const Surroundings& with, const Asked& asked) {
   const auto sweep = Sweep::parse(asked.sweeps);
   if (!sweep) return report(with, {kExitUsage, sweep.error().text()});
+  if (const auto wrong = sweep->conflict_with(asked.sets))
+    return report(with, {kExitUsage, wrong->text()});
+  if (const auto edits = edits_of(asked); !edits) return report(with, edits.error());
   std::optional<Goal> goal;
   if (!asked.goal.empty()) {
     auto parsed = Goal::parse(asked.goal);
@@ -254,6 +260,7 @@ void add_model_flags(CLI::App& app, ModelAsked& model) {
       ->check(CLI::Range(1, 10'000'000))
       ->capture_default_str();
   app.add_option("--seed", model.seed, "of arrivals and times: one seed, one result")
+      ->check(check_unsigned)
       ->capture_default_str();
 }
 

@@ -1,7 +1,7 @@
 #include "load/core/trace.h"
 
-#include "common/base/errno_text.h"
 #include "common/base/exit_status.h"
+#include "common/files/file_io.h"
 
 #include <CLI/CLI.hpp>
 
@@ -9,12 +9,11 @@
 #include "load/core/trace_summary.h"
 #include "load/io/trace_convert.h"
 #include "load/io/trace_file.h"
+#include "programs/sluice/commands/flag_checks.h"
 #include "programs/sluice/commands/verbs.h"
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 #include <ostream>
-#include <system_error>
+#include <utility>
 
 namespace sluice::commands {
 namespace {
@@ -45,10 +44,12 @@ void declare(CLI::App& app, Flags& flags) {
   auto* const format = app.add_option("--log-format", flags.log_format,
                                       "an access log with such lines, as nginx writes its "
                                       "log_format: '$host [$time_local] \"$request\" $status'")
-                           ->type_name("FORMAT");
+                           ->type_name("FORMAT")
+                           ->check(check_not_empty);
   app.add_option("--fields", flags.fields,
                  "JSON lines that have the time and more there: time=ts,path=request.uri")
       ->type_name("NAME=MEMBER,…")
+      ->check(check_not_empty)
       ->excludes(format);
   app.add_option("-o,--output", flags.output, "of convert: the file to write; - is standard output")
       ->type_name("FILE");
@@ -69,61 +70,29 @@ Result<loadgen::TraceOptions, Problem> options_of(const Flags& flags) {
   return options;
 }
 
-int print_info(const Surroundings& with, const Flags& flags, const loadgen::TraceOptions& options) {
-  const auto survey = loadgen::survey_trace(loadgen::parse_trace_name(flags.file), options);
+// A format that is named, and a flag that says how to read another.
+std::optional<Problem> conflict_in(const loadgen::TraceName& name,
+                                   const loadgen::TraceOptions& options) {
+  if (!name.format || (!options.log_format && !options.fields)) return std::nullopt;
+  if (options.fields && name.format == loadgen::TraceFormat::jsonl) return std::nullopt;
+  const std::string format{loadgen::name_of(*name.format)};
+  return Problem{(options.fields ? "--fields is for JSON lines, not for "
+                                 : "--log-format is for access logs of another form, not for ") +
+                     format,
+                 "leave out the flag or :" + format};
+}
+
+int print_info(const Surroundings& with, const loadgen::TraceName& name,
+               const loadgen::TraceOptions& options) {
+  const auto survey = loadgen::survey_trace(name, options);
   if (!survey) return report(with, {kExitConfig, survey.error().text()});
   with.out << loadgen::trace_text(survey->facts, survey->summary);
   return kExitOk;
 }
 
-// What a person named: a file is replaced when all is written, a pipe or a device gets the bytes.
-class Output {
- public:
-  explicit Output(const std::string& path) : path_{path}, part_{path} {
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(path, ignored) || !std::filesystem::exists(path, ignored))
-      part_ += ".part";
-    file_.open(part_, std::ios::binary);
-  }
-
-  ~Output() {
-    std::error_code ignored;
-    if (part_ != path_ && !done_) std::filesystem::remove(part_, ignored);
-  }
-
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  std::optional<Problem> write(std::string_view bytes) {
-    file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return file_ ? std::nullopt : unwritten();
-  }
-
-  std::optional<Problem> finish() {
-    file_.close();
-    if (!file_) return unwritten();
-    if (part_ == path_) return std::nullopt;
-    std::error_code failed;
-    std::filesystem::rename(part_, path_, failed);
-    done_ = !failed;
-    return failed ? unwritten() : std::nullopt;
-  }
-
- private:
-  [[nodiscard]] std::optional<Problem> unwritten() const {
-    return Problem{"cannot write '" + path_ + "': " + errno_text(errno),
-                   "check the path and the disk"};
-  }
-
-  std::string path_;
-  std::string part_;
-  std::ofstream file_;
-  bool done_ = false;
-};
-
-int convert(const Surroundings& with, const Flags& flags, const loadgen::TraceOptions& options) {
-  const loadgen::TraceName name = loadgen::parse_trace_name(flags.file);
-  std::optional<Output> file;
+int convert(const Surroundings& with, const Flags& flags, const loadgen::TraceName& name,
+            const loadgen::TraceOptions& options) {
+  std::optional<files::OutputFile> file;
   std::optional<Problem> unwritten;
   const auto write = [&](std::string_view bytes) -> std::optional<Problem> {
     if (flags.output == kStandardOutput) {
@@ -132,9 +101,12 @@ int convert(const Surroundings& with, const Flags& flags, const loadgen::TraceOp
       unwritten = Problem{"cannot write to standard output", "check what reads it"};
       return unwritten;
     }
-    if (!file) file.emplace(flags.output);
-    unwritten = file->write(bytes);
-    return unwritten;
+    if (!file) {
+      auto opened = files::OutputFile::open(flags.output);
+      if (!opened) return unwritten = opened.error();
+      file.emplace(*std::move(opened));
+    }
+    return unwritten = file->write(bytes);
   };
   const auto converted = loadgen::convert_trace(name, options, write);
   if (converted && file) unwritten = file->finish();
@@ -167,8 +139,11 @@ int run_trace(const Surroundings& with, const Arguments& args) {
   }
   const auto options = options_of(flags);
   if (!options) return report(with, {kExitUsage, options.error().text()});
-  return flags.action == kConvert ? convert(with, flags, *options)
-                                  : print_info(with, flags, *options);
+  const loadgen::TraceName name = loadgen::parse_trace_name(flags.file);
+  if (const auto conflict = conflict_in(name, *options))
+    return report(with, {kExitUsage, conflict->text()});
+  return flags.action == kConvert ? convert(with, flags, name, *options)
+                                  : print_info(with, name, *options);
 }
 
 }  // namespace sluice::commands

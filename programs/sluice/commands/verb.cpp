@@ -1,9 +1,11 @@
 #include "programs/sluice/commands/verb.h"
 
+#include "common/base/clean_text.h"
 #include "common/base/names_text.h"
 #include "common/base/version.h"
 #include "common/json/parse.h"
 #include "common/json/read.h"
+#include "common/values/dns_label.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,7 +22,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int kPagesMax = 1000;
-constexpr std::size_t kNamespaceMost = 63;
 // A line beside the answer, which must not keep it.
 constexpr Duration kVersionPatience = std::chrono::seconds{1};
 
@@ -57,7 +58,13 @@ std::string names_of(const std::vector<ApiPlace>& engines) {
 }  // namespace
 
 int report(const Surroundings& with, const Failure& failure) {
-  with.err << failure.text << "\n";
+  std::string_view rest = failure.text;
+  while (true) {
+    const std::size_t end = rest.find('\n');
+    with.err << clean_text(rest.substr(0, end)) << "\n";
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
   return failure.exit_code;
 }
 
@@ -227,9 +234,11 @@ Result<FoundService, Failure> find_service(const Surroundings& with, const std::
                                  "; choose one with --engine NAME, or name it " + list};
 }
 
-bool is_namespace(std::string_view name) {
-  return !name.empty() && name.size() <= kNamespaceMost && !name.starts_with('-') &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == name.npos;
+std::optional<Failure> wrong_namespace(const std::string& name) {
+  if (is_dns_label(name)) return std::nullopt;
+  return Failure{kExitUsage, "--namespace: '" + name +
+                                 "' is no name of a namespace; give lower-case letters, digits "
+                                 "and -, with a letter or digit at both ends, 63 at most"};
 }
 
 Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,

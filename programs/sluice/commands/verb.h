@@ -55,7 +55,7 @@ struct Failure {
   std::string text;  ///< without a newline at its end
 };
 
-/// Prints `failure` to the errors; returns its exit code.
+/// Prints `failure` to the errors, without what would steer a terminal; returns its exit code.
 int report(const Surroundings& with, const Failure& failure);
 
 /// The engines that run here, or the server in their place.
@@ -99,8 +99,9 @@ enum class Finds {
 [[nodiscard]] Result<FoundService, Failure> find_service(const Surroundings& with,
                                                          const std::string& name, Finds finds);
 
-/// Whether `name` can be that of a namespace of a cluster.
-[[nodiscard]] bool is_namespace(std::string_view name);
+/// Why `name`, the value of --namespace, cannot be that of a namespace of a cluster; nothing if it
+/// can.
+[[nodiscard]] std::optional<Failure> wrong_namespace(const std::string& name);
 
 /// Of `text`, the value of `flag`: a time or an age (local::parse_moment).
 [[nodiscard]] Result<TimePoint, Failure> moment_of(const Surroundings& with, const char* flag,

@@ -143,7 +143,8 @@ TEST(JsonFields, RefusesWhatNamesNoTimeOrNoField) {
       {"time", "'time' is no field"},
       {"time=", "'time=' is no field"},
       {"when=ts", "'when=ts' is no field"},
-      {"path=p", "no field has the time; add time=MEMBER"}};
+      {"path=p", "no field has the time; add time=MEMBER"},
+      {"time=a,path=p,time=b", "a name is there twice; give each name once"}};
 
   for (const auto& [text, wanted] : rows) {
     const auto fields = JsonFields::parse(text);

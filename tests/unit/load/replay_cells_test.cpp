@@ -68,7 +68,8 @@ TEST_F(ReplayCellsTest, OfManyFunctionsAreInOrder) {
 }
 
 TEST_F(ReplayCellsTest, AreRefusedWithTheReason) {
-  EXPECT_EQ(sent(), "cannot read '" + path_ + "'; check the path of the trace");
+  EXPECT_EQ(sent(),
+            "cannot read '" + path_ + "': No such file or directory; check the path of the trace");
   write("at_s\nx\n");
   EXPECT_TRUE(sent().starts_with("'" + path_ + "', no request in it")) << sent();
   write("at_s,method\n1,POST\n");

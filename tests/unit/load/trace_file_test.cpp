@@ -122,9 +122,14 @@ TEST_F(TraceFileTest, ProblemsNameTheFileAndTheLine) {
   const std::string path = write("a.csv", "when\n1\n");
 
   EXPECT_TRUE(read(path).starts_with("'" + path + "', line 1: no known format begins with"));
-  EXPECT_EQ(read(folder_ + "/none"),
-            "cannot read '" + folder_ + "/none'; check the path of the trace");
-  EXPECT_EQ(read(folder_), "cannot read '" + folder_ + "'; check the path of the trace");
+  EXPECT_EQ(read(folder_ + "/none"), "cannot read '" + folder_ +
+                                         "/none': No such file or directory; check the path of the "
+                                         "trace");
+  EXPECT_EQ(read(folder_),
+            "cannot read '" + folder_ + "': Is a directory; check the path of the trace");
+  EXPECT_EQ(read(path + ":cvs"), "no format has the name 'cvs', and no file is '" + path +
+                                     ":cvs'; formats are csv, combined, common, jsonl, har, "
+                                     "azure2019, azure2021, sluice");
 }
 
 }  // namespace

@@ -288,6 +288,17 @@ TEST(RecordingTrace, PassesOverALongLineOfState) {
   EXPECT_EQ(out.skipped(), "");
 }
 
+TEST(TraceParser, RefusesALineWithoutAnEndAsSoonAsItIsTooLong) {
+  for (const std::string begin : {"", "at_s,path\n"}) {
+    TraceParser parser{TraceOptions{}};
+    const auto problem =
+        parser.feed(begin + std::string(2 * kTraceLineMax, '\0'), [](const TraceCell&) {});
+
+    ASSERT_TRUE(problem) << begin;
+    EXPECT_NE(problem->what.find("it is longer than 64 KiB"), std::string::npos) << problem->what;
+  }
+}
+
 TEST(TraceParser, RefusesALineAbove64KiB) {
   const std::string most(kTraceLineMax - 2, 'x');
 

@@ -112,6 +112,70 @@ TEST(FileIo, AnOutputIsWrittenToWhatIsThere) {
   EXPECT_TRUE(write_output(scratch.path(), "x")) << "a directory";
 }
 
+TEST(FileIo, AnOutputKeepsThePermissionsOfTheFileItReplaces) {
+  const ScratchDirectory scratch;
+  scratch.write("private", "old");
+  ASSERT_EQ(::chmod((scratch.path() / "private").c_str(), 0600), 0);
+
+  auto file = OutputFile::open(scratch.path() / "private");
+  ASSERT_TRUE(file);
+  EXPECT_FALSE(file->write("ne"));
+  EXPECT_EQ(**read_file(scratch.path() / "private"), "old");
+  EXPECT_FALSE(file->write("w"));
+  EXPECT_FALSE(file->finish());
+
+  EXPECT_EQ(**read_file(scratch.path() / "private"), "new");
+
+  struct stat status {};
+
+  ASSERT_EQ(::stat((scratch.path() / "private").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_EQ(entries(scratch.path()), 1);
+}
+
+TEST(FileIo, AnOutputThatIsNotFinishedLeavesWhatWasThere) {
+  const ScratchDirectory scratch;
+  scratch.write("file", "old");
+  {
+    auto file = OutputFile::open(scratch.path() / "file");
+    ASSERT_TRUE(file);
+    EXPECT_FALSE(file->write("half"));
+  }
+  EXPECT_EQ(**read_file(scratch.path() / "file"), "old");
+  EXPECT_EQ(entries(scratch.path()), 1);
+}
+
+TEST(FileIo, AnOutputGoesToWhereALinkLeadsThatLeadsToNothingYet) {
+  const ScratchDirectory scratch;
+  std::filesystem::create_symlink("link", scratch.path() / "first");
+  std::filesystem::create_symlink("target", scratch.path() / "link");
+
+  EXPECT_FALSE(write_output(scratch.path() / "first", "new"));
+
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.path() / "first"));
+  EXPECT_EQ(**read_file(scratch.path() / "target"), "new");
+}
+
+TEST(FileIo, AnOutputThatIsReadOnlyIsNotReplaced) {
+  const ScratchDirectory scratch;
+  scratch.write("kept", "old");
+  ASSERT_EQ(::chmod((scratch.path() / "kept").c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(scratch.path().c_str(), 0777), 0);
+  constexpr uid_t kNobody = 65534;
+  const bool root = ::geteuid() == 0;  // who may write everything
+  if (root) {
+    ASSERT_EQ(::seteuid(kNobody), 0);
+  }
+  const auto problem = write_output(scratch.path() / "kept", "new");
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+
+  ASSERT_TRUE(problem);
+  EXPECT_NE(problem->what.find("kept cannot be written: Permission denied"), std::string::npos);
+  EXPECT_EQ(**read_file(scratch.path() / "kept"), "old");
+}
+
 // Goal: what a killed writer left goes, what a living one writes stays.
 TEST(FileIo, OnlyOldLeftoversAreRemoved) {
   const ScratchDirectory scratch;

@@ -47,6 +47,16 @@ TEST(Sweep, TextThatIsNoSweepIsRefused) {
   EXPECT_FALSE(Sweep::parse({"target=10", "target=20"}));
 }
 
+TEST(Sweep, KeyThatIsSetAsWellIsRefused) {
+  const auto sweep = Sweep::parse({"target=10,20"});
+
+  ASSERT_TRUE(sweep);
+  EXPECT_FALSE(sweep->conflict_with({"window=30s"}));
+  const auto conflict = sweep->conflict_with({"window=30s", "target=5"});
+  ASSERT_TRUE(conflict);
+  EXPECT_EQ(conflict->what, "--set, --sweep: target is in both");
+}
+
 TEST(Sweep, MoreRunsThanTheLimitAreRefused) {
   const std::string ten = "=0,1,2,3,4,5,6,7,8,9";
 
@@ -115,6 +125,8 @@ TEST(Goal, TextThatIsNoGoalIsRefused) {
        {"", "p99 < 200ms", "wait.p99", "wait.p99 < 200", "wait.p100 < 1s", "refused < 1ms"}) {
     EXPECT_FALSE(Goal::parse(text)) << text;
   }
+  EXPECT_EQ(Goal::parse("wait.p99 < 200").error().text(),
+            "--goal 'wait.p99 < 200': '200' is no time; write one with its unit, like 200ms");
 }
 
 }  // namespace

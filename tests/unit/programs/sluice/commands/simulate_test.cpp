@@ -178,7 +178,8 @@ TEST(Simulate, TheDocumentHasRowsAndTotals) {
 TEST(Simulate, ALineThatIsNoRecordingIsNamed) {
   ReplayRun run{{}, {}};
   EXPECT_EQ(run.take("time,count"),
-            "this is not a recording of sluice record, or its first line was cut");
+            "this is not a recording of sluice record, or its first line was cut; a trace of "
+            "another kind is for --traffic FILE");
   ReplayRun second{{}, {}};
   EXPECT_FALSE(second.take(minute_of_load().front()));
   EXPECT_EQ(second.take("{"), "it is not JSON");
