@@ -1,6 +1,7 @@
 #include "load/io/options.h"
 
 #include "common/http/text.h"
+#include "common/values/flag_checks.h"
 
 #include <CLI/CLI.hpp>
 
@@ -349,17 +350,17 @@ std::optional<Refusal> read_scenario(const Raw& raw, Options& options) {
   return std::nullopt;
 }
 
-// What has no text is read as not given, and something else would run than was meant: a variable of
-// a script that is not set.
-std::optional<Problem> find_empty(const CLI::App& app) {
-  for (const char* const flag : {"--file", "--shape", "--replay", "--duration", "--arrivals",
-                                 "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
-    const CLI::Option* const option = app.get_option(flag);
-    if (option->count() > 0 && option->results().back().empty()) {
-      return usage(std::string{flag} + " is empty", "give it a value, or remove it");
-    }
+// What has no text would be read as not given, and something else would run than was meant.
+void check_values(CLI::App& app) {
+  for (const char* const flag :
+       {"--file", "--rate", "--speed", "--shape", "--replay", "--duration", "--arrivals",
+        "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
+    app.get_option(flag)->check(check_not_empty);
   }
-  return std::nullopt;
+  for (const char* const flag :
+       {"--connections", "--count", "--times", "--seed", "--max-connections"}) {
+    app.get_option(flag)->check(check_unsigned);
+  }
 }
 
 Result<Options, Refusal> settle(const Raw& raw) {
@@ -416,13 +417,13 @@ Result<Options, Refusal> parse_options(std::vector<std::string> arguments) {
   CLI::App app{kAbout, "sluice load"};
   Raw raw;
   declare(app, raw);
+  check_values(app);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return Refusal{{error.what(), "see sluice load --help"}};
   }
-  if (auto empty = find_empty(app)) return Refusal{*std::move(empty)};
   return settle(raw);
 }
 

@@ -6,6 +6,7 @@
 #include "common/log/log.h"
 #include "common/net/lookup.h"
 #include "common/settings/reader.h"
+#include "common/values/flag_checks.h"
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -13,7 +14,6 @@
 
 #include "programs/sluice/commands/dashboard_rules.h"
 #include "programs/sluice/commands/dashboard_server.h"
-#include "programs/sluice/commands/flag_checks.h"
 #include "programs/sluice/commands/verbs.h"
 #include <csignal>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 #include "common/base/clean_text.h"
 #include "common/base/exit_status.h"
 #include "common/files/file_io.h"
+#include "common/values/flag_checks.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 
 #include "platform/process/engine_settings.h"
 #include "platform/process/service_spec.h"
-#include "programs/sluice/commands/flag_checks.h"
 #include "programs/sluice/commands/html_report.h"
 #include "programs/sluice/commands/model_report.h"
 #include "programs/sluice/commands/model_run.h"

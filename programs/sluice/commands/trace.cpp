@@ -2,6 +2,7 @@
 
 #include "common/base/exit_status.h"
 #include "common/files/file_io.h"
+#include "common/values/flag_checks.h"
 
 #include <CLI/CLI.hpp>
 
@@ -9,7 +10,6 @@
 #include "load/core/trace_summary.h"
 #include "load/io/trace_convert.h"
 #include "load/io/trace_file.h"
-#include "programs/sluice/commands/flag_checks.h"
 #include "programs/sluice/commands/verbs.h"
 #include <optional>
 #include <ostream>

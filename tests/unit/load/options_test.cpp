@@ -114,9 +114,19 @@ TEST(Options, EndWithOneForAFigureThatDoesNotExistAndWithTwoForWrongFlags) {
 }
 
 TEST(Options, RefuseAFlagThatIsEmpty) {
-  for (const char* const flag : {"--file", "--shape", "--replay", "--duration", "-z", "--arrivals",
-                                 "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
+  for (const char* const flag :
+       {"--file", "--shape", "--replay", "--duration", "-z", "--arrivals", "--method", "--timeout",
+        "--warmup", "--reuse", "--json", "-R", "--speed"}) {
     EXPECT_NE(problem_of({flag, ""}).find(" is empty"), std::string::npos) << flag;
+  }
+}
+
+TEST(Options, RefuseANumberThatWouldBecomeAnother) {
+  for (const char* const flag : {"-n", "--seed", "--times", "-c", "--max-connections"}) {
+    for (const char* const value : {"-1", "99999999999999999999", ""}) {
+      EXPECT_NE(problem_of({flag, value}).find("is not a whole number"), std::string::npos)
+          << flag << " " << value;
+    }
   }
 }
 

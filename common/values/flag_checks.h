@@ -6,7 +6,7 @@
 #include <string>
 
 // Checks of a flag's value, for CLI::Option::check(): what is wrong with it, or nothing.
-namespace sluice::commands {
+namespace sluice {
 
 /// A value without text: a variable of a script that is not set.
 [[nodiscard]] inline std::string check_not_empty(const std::string& value) {
@@ -20,4 +20,4 @@ namespace sluice::commands {
              : "'" + value + "' is not a whole number from 0 to 18446744073709551615";
 }
 
-}  // namespace sluice::commands
+}  // namespace sluice
