@@ -57,17 +57,16 @@ int print_link(const Surroundings& with, bool open) {
   if (!body) return report(with, body.error());
   const std::string page = reading::text(reading::parsed(*body), "page");
   if (page.empty()) {
-    return report(with,
-                  {kExitFailure, "no browser can open the page of engine " + engine->name +
-                                     ": `dashboard` in config.yaml requires the token for every "
-                                     "request; remove it there, or use sluice top"});
+    return report(with, {kExitFailure, "engine " + engine->name +
+                                           " is of a version without a page; start it again with "
+                                           "this sluice"});
   }
   const std::filesystem::path file = local::EnginePaths{with.roots, engine->name}.edit_page();
   std::error_code ignored;
   const bool edits = std::filesystem::exists(file, ignored);
   const std::string link = edits ? "file://" + file.string() : page;
   with.out << link << std::endl;
-  if (edits) with.err << "it opens " << page << " with the token of changes" << std::endl;
+  if (edits) with.err << "it opens " << page << " with the token of this start" << std::endl;
   if (open) open_in_browser(with, link);
   return kExitOk;
 }

@@ -75,7 +75,7 @@ FrontFigures::Parts Engine::figures() {
                 version["pid"] = ::getpid();
                 version["http"] = door_.text();
                 version["url"] = std::string{door_tls_ ? "https://" : "http://"} + door_.text();
-                if (const std::string page = page_url(); !page.empty()) version["page"] = page;
+                version["page"] = page_url();
               },
           .url = [this](const std::string& host) { return url_of(host); },
           .requests = *this,
