@@ -51,10 +51,11 @@ ApiAnswer JoinedApi::answer(const ApiRequest& request) {
   const auto target = http::parse_target(request.target);
   if (!target || target->flag(Peers::kHere)) return own_.answer(request);
   const Make make = maker_for(*target);
-  // Another replica may read a list on, so that its places always have names.
-  const bool is_list = target->path == std::vector<std::string>{"api", "v1", "services"};
-  const bool is_all_here = list->peers.empty() && list->unheld.empty() && !is_list;
-  if (!make || is_all_here) return own_.answer(request);
+  if (!make) return own_.answer(request);
+  if (list->is_all_here()) {
+    const bool is_list = target->path == std::vector<std::string>{"api", "v1", "services"};
+    return is_list ? list_alone(request) : own_.answer(request);
+  }
   if (request.target.size() + kTargetAdded > http::kApiTargetMax) {
     return refused({414, "target-too-long", "Target too long",
                     "the target is too long to be asked of other replicas", "shorten it"});
@@ -112,39 +113,63 @@ void JoinedApi::collect(std::shared_ptr<ApiAnswer> answer, const Later& done) {
 
 // A list that is being joined.
 struct JoinedApi::Listing {
-  ApiRequest request;
+  std::string target;
   std::size_t limit = 0;
   ListPlaces from;
   JoinedList rows;
-  std::vector<std::string> missing;
-  Later done;
+  std::vector<std::string> missing{};
+  Later done{};
 
   // What a replica is asked that has so much of it behind it.
   [[nodiscard]] std::string target_of(const std::string& replica) const {
     const auto at = from.find(replica);
-    return target_here(request.target,
-                       {{"limit", std::to_string(limit)},
-                        {"next", std::to_string(at == from.end() ? 0 : at->second)}});
+    return target_here(target, {{"limit", std::to_string(limit)},
+                                {"next", std::to_string(at == from.end() ? 0 : at->second)}});
   }
 };
 
-void JoinedApi::list(const ApiRequest& request, const Later& done) {
+Result<std::shared_ptr<JoinedApi::Listing>, http::ApiProblem> JoinedApi::listing_of(
+    const ApiRequest& request) {
   const auto target = http::parse_target(request.target);
   const auto from = parse_places(target->text("next"));
   if (!from) {
-    return done(problem_answer(http::bad_parameter(
-        "next", target->text("next"), "give the `next` value of the previous answer")));
+    return http::bad_parameter("next", target->text("next"),
+                               "give the `next` value of the previous answer");
   }
   const auto limit = limit_of(*target);
-  if (!limit) return done(problem_answer(limit.error()));
+  if (!limit) return limit.error();
   RowQuery order;
   if (target->flag("brief") && target->query.contains("sort")) order.sort = target->text("sort");
-  const auto listing = std::make_shared<Listing>(Listing{.request = request,
-                                                         .limit = *limit,
-                                                         .from = *from,
-                                                         .rows = {std::move(order), *limit, *from},
-                                                         .missing = {},
-                                                         .done = done});
+  return std::make_shared<Listing>(Listing{.target = request.target,
+                                           .limit = *limit,
+                                           .from = *from,
+                                           .rows = {std::move(order), *limit, *from}});
+}
+
+// Another replica may read the list on, so that its places have names.
+ApiAnswer JoinedApi::list_alone(const ApiRequest& request) {
+  const auto made = listing_of(request);
+  if (!made) return refused(made.error());
+  ApiRequest marked = request;
+  marked.target = (*made)->target_of(name_);
+  const auto own = std::make_shared<ApiAnswer>(own_.answer(marked));
+  if (own->status != PeerAnswer::kOk) return std::move(*own);
+  ApiAnswer answer;
+  answer.parts = [name = name_, listing = *made, own, added = false](std::string& body) mutable {
+    if (!added && own->parts && own->parts(own->body)) return true;
+    if (!std::exchange(added, true)) listing->rows.add(name, std::move(own->body));
+    if (listing->rows.step()) return true;
+    body += listing->rows.text({});
+    return false;
+  };
+  return answer;
+}
+
+void JoinedApi::list(const ApiRequest& request, const Later& done) {
+  const auto made = listing_of(request);
+  if (!made) return done(problem_answer(made.error()));
+  const auto& listing = *made;
+  listing->done = done;
   ApiRequest own = request;
   own.target = listing->target_of(name_);
   answer_here(own, [this, alive = alive_.watch(), listing](http::ApiAnswer answer) {

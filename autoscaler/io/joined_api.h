@@ -5,6 +5,7 @@
 #include "autoscaler/io/service_finder.h"
 #include "common/api/api_request.h"
 #include "common/base/lifetime.h"
+#include "common/base/result.h"
 #include "common/loop/loop.h"
 
 #include <functional>
@@ -37,6 +38,9 @@ class JoinedApi final : public api::ApiSource {
   [[nodiscard]] Make maker_for(const http::ApiTarget& target);
   void answer_here(const api::ApiRequest& request, const Later& done);
   void collect(std::shared_ptr<api::ApiAnswer> answer, const Later& done);
+  [[nodiscard]] static Result<std::shared_ptr<Listing>, http::ApiProblem> listing_of(
+      const api::ApiRequest& request);
+  [[nodiscard]] api::ApiAnswer list_alone(const api::ApiRequest& request);
   void list(const api::ApiRequest& request, const Later& done);
   void ask_lists(const std::shared_ptr<Listing>& listing);
   void merge(const std::shared_ptr<Listing>& listing);

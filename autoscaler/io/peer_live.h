@@ -84,8 +84,13 @@ class PeerLive {
   [[nodiscard]] std::unique_ptr<PeerService> service(const ServiceName& name,
                                                      PeerService::OnNews on_news);
 
-  /// Whether there is another replica now.
+  /// Whether there may be other replicas.
   [[nodiscard]] bool is_shared() const { return peers_.list().has_value(); }
+
+  /// Whether this replica governs all there is now.
+  [[nodiscard]] bool is_all_here() const {
+    return peers_.list().value_or(PeerList{}).is_all_here();
+  }
 
  private:
   struct Followed {

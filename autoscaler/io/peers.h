@@ -35,6 +35,9 @@ struct PeerList {
   std::vector<Peer> peers{};          ///< each name once, in the order of names
   std::vector<std::string> unheld{};  ///< buckets that no replica is known to hold
   std::optional<Peer> leader{};       ///< to chosen nodes report; absent: this one, or none
+
+  /// Whether this replica governs all there is.
+  [[nodiscard]] bool is_all_here() const { return peers.empty() && unheld.empty(); }
 };
 
 /// What a peer answered.

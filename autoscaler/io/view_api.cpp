@@ -283,7 +283,7 @@ ApiAnswer ViewApi::live(const Asked& asked) {
     }
     revision = parts_.api.find(name);
     // Another replica may have it.
-    if (revision == nullptr && !is_shared()) {
+    if (revision == nullptr && (!peer_live_ || peer_live_->is_all_here())) {
       return whole_answer(problem_answer(parts_.api.no_such_service(name)));
     }
   }

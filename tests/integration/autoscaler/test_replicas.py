@@ -91,7 +91,9 @@ class Sharing(ReplicasTest):
             for name in SERVICES:
                 path = f'/services/default/{name}'
                 self.assertEqual(each.api(path).json()['revision'], name)
-                for verb in ('explain', 'history', 'series?since=5s', 'cold-starts', 'recording'):
+                # A recording begins with the first evaluation.
+                eventually(lambda of=each, at=path: of.api(f'{at}/recording').status == 200, 'a recording')
+                for verb in ('explain', 'history', 'series?since=5s', 'cold-starts'):
                     answer = each.api(f'{path}/{verb}')
                     self.assertEqual(answer.status, 200, f'{name} {verb}: {answer.body}')
             self.assertEqual(each.api('/services/default/none').status, 404)

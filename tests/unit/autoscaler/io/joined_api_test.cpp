@@ -182,9 +182,14 @@ TEST_F(ReplicasTest, WhereOneGovernsAllItAnswersAtOnceAndAnyReplicaReadsItsListO
   one_.peers.known = PeerList{};
   EXPECT_FALSE(one_.open("/api/v1/overview").later);
   EXPECT_FALSE(one_.open("/api/v1/services/shop/a").later);
+  EXPECT_FALSE(one_.open("/api/v1/services").later);
+  EXPECT_EQ(one_.open("/api/v1/live?view=service&ns=shop&name=none").status, 404);
   const json first = get(one_, "services?limit=1");
   EXPECT_EQ(first["next"], "one~1");
   EXPECT_EQ(names(get(two_, "services?limit=1&next=one~1")), (Names{"b"}));
+  EXPECT_EQ(names(get(one_, "services?limit=1&next=one~1")), (Names{"b"}));
+  EXPECT_EQ(ask(one_, "services?next=1").status, 400);
+  EXPECT_EQ(ask(one_, "services?brief=1&sort=size").status, 400);
 }
 
 TEST_F(ReplicasTest, WithoutOthersToShareWithOneAnswersAlone) {
@@ -221,6 +226,19 @@ TEST(JoinedList, TextsWithBracketsAndQuotesStayWhole) {
   ASSERT_EQ(page["items"].size(), 1U);
   EXPECT_EQ(page["items"][0]["why"], "] } \" \\");
   EXPECT_EQ(page["next"], "one~1_three~0_two~2");
+}
+
+TEST(JoinedList, NoRowIsTakenPastThoseThatAReplicaHasBehindItsPage) {
+  JoinedList list{{}, 10, {}};
+  list.add(
+      "one",
+      R"({"items":[{"namespace":"s","revision":"a","name":"a","state":"asleep"}],"next":"1"})");
+  list.add("two", R"({"items":[{"namespace":"s","revision":"c","name":"c","state":"asleep"}]})");
+  while (list.step()) {
+  }
+  const json page = json::parse(list.text({}));
+  EXPECT_EQ(names(page), (Names{"a"}));
+  EXPECT_EQ(page["next"], "one~1_two~0");
 }
 
 }  // namespace
