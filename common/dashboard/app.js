@@ -1,6 +1,6 @@
 // The frame: what is always there, which address shows what, keys, and when something is drawn.
 
-import {Live, NEEDS_TOKEN, Problem, getOrNull, hasToken, pathOf, save, setToken, takeToken} from './live.js';
+import {Live, NEEDS_TOKEN, Problem, getOrNull, hasToken, ofStart, pathOf, save, setToken, takeToken, tokenRefused} from './live.js';
 import {Tiles} from './cards.js';
 import {forgetColors} from './chart.js';
 import {dialog} from './edit.js';
@@ -8,7 +8,7 @@ import {MemoryView} from './memory.js';
 import {Places, PlacesCard} from './places.js';
 import {RANGES, ServiceView} from './service.js';
 import {Fleet, FleetView} from './table.js';
-import {clean, clock, duration, el, fill, hrefOf, seconds, setText} from './text.js';
+import {clean, clock, decoded, duration, el, fill, hrefOf, seconds, setText} from './text.js';
 
 const AMBER_S = 3;
 const RED_S = 10;
@@ -37,13 +37,7 @@ function stored(act) {
 /** `#/s/NS/NAME?range=1h&at=TIME` as {view, space, name, range, at}. */
 export function routeOf(hash) {
   const [path, query = ''] = hash.replace(/^#/, '').split('?');
-  const parts = path.split('/').filter(Boolean).map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
+  const parts = path.split('/').filter(Boolean).map(decoded);
   const asked = new URLSearchParams(query);
   const at = seconds(asked.get('at') ?? '');
   const range = Object.hasOwn(RANGES, asked.get('range') ?? '') ? asked.get('range') : '5m';
@@ -233,6 +227,7 @@ class App {
     this.why = problem.message;
     if (problem.type === NEEDS_TOKEN) this.lock();
     else if (problem.status) this.notice(problem.message);
+    if (problem.status === 404) this.view.explainSoon?.();
     if (problem.status && !this.loaded && !this.locked) this.load();
     this.tick();
   }
@@ -243,6 +238,10 @@ class App {
     this.loaded = true;
     const parts = await Promise.allSettled([getOrNull('overview').then((overview) => this.takeFirst(overview)), this.readPlaces(), this.list && this.fleet.load(), view !== this.list && view.load()]);
     if (view !== this.view) return;
+    if (view.status && !view.node.isConnected) {
+      this.empty.replaceWith(view.node);
+      $('record').hidden = false;
+    }
     this.list?.show();
     this.schedule();
     for (const {reason} of parts) if (reason) this.broken(reason);
@@ -264,7 +263,7 @@ class App {
   broken(problem) {
     if (!(problem instanceof Problem)) throw problem;
     if (problem.status === 404 && this.route.view === 'service') {
-      this.view.node.replaceChildren(el('div.card.empty', {}, el('h2', {}, `There is no service ${clean(this.route.name)}`), el('p', {}, 'It was removed, or the address is wrong. ', el('a', {href: '#/'}, 'All services'))));
+      this.gone();
     } else if (problem.status === 401 || problem.status === 403) {
       this.notice(`${problem.message}${problem.fix ? ` \u2013 ${problem.fix}` : ''}`);
     } else if (problem.status !== 0) {
@@ -272,8 +271,22 @@ class App {
     }
   }
 
+  /** The service has been removed. It may be added again: its stream stays. */
+  gone() {
+    const {view, route: {space, name}} = this;
+    if (!view.node.isConnected) return;
+    view.status = null;
+    this.fleet.apply({gone: [`${space}/${name}`]});
+    this.list.show();
+    $('record').hidden = true;
+    this.empty = el('div.card.empty', {role: 'status'}, el('h2', {}, `There is no service ${clean(name)}`), el('p', {}, 'It was removed, or the address is wrong. ', el('a', {href: '#/'}, 'All services')));
+    view.node.replaceWith(this.empty);
+  }
+
   take(overview) {
     this.overview = overview;
+    // A cluster keeps its token, an engine makes one at each start.
+    if (overview.form === 'machine') ofStart(overview.started);
     if (overview.time) this.offset = seconds(overview.time) - Date.now() / 1000;
     const form = overview.form === 'cluster' ? 'cluster' : 'engine';
     const key = `${form} ${overview.name} ${overview.version}`;
@@ -281,10 +294,15 @@ class App {
       this.named = key;
       fill($('engine'), `${form} `, el('b', {}, overview.name ?? ''), el('span.wide', {}, `${overview.form === 'machine' ? ' \u00b7 one machine' : ''} \u00b7 ${overview.version ?? ''}`));
     }
-    const words = this.canEdit() ? 'edits allowed' : 'read-only';
-    setText($('edit'), words);
-    $('edit').title = this.canEdit() ? 'Changes can be made here' : overview.edit ? 'Choose this to give the token of changes' : 'Started without --allow-edit';
+    this.showEdit();
     this.schedule();
+  }
+
+  showEdit() {
+    const can = this.canEdit();
+    const {edit} = this.overview ?? {};
+    setText($('edit'), can ? 'edits allowed' : edit && tokenRefused() ? 'wrong token' : 'read-only');
+    $('edit').title = can ? 'Changes can be made here' : edit ? 'Choose this to give the token of changes' : 'Started without --allow-edit';
   }
 
   // Beside one service, and beside memory, the tiles have no stream.
@@ -341,6 +359,7 @@ class App {
     const ago = age < 1 ? 'now' : `${duration(Math.floor(age))} ago`;
     setText($('live-word'), this.paused ? `paused \u00b7 ${ago}` : state === 'off' ? `reconnecting \u00b7 ${ago}` : state === 'late' ? `last event ${ago}` : 'live');
     live.title = `The last event came ${ago}${state === 'off' && this.why ? `; ${this.why}` : ''}`;
+    if (heard) this.showEdit();
     if (!this.stale) setText($('clock'), clock(this.now()));
     this.schedule();
   }

@@ -1,7 +1,7 @@
 // Requests to the API beside the page, and its stream of events, which is read with fetch: EventSource sends no token and hides why
 // it failed. The token of the start is in this module's memory and nowhere else.
 
-import {clean, parse} from './text.js';
+import {clean, decoded, parse} from './text.js';
 
 const ROOT = 'api/v1/';
 const WAIT_MS = 10000;
@@ -9,6 +9,8 @@ const LINES_MAX = 20;
 /** `type` of a Problem: the engine answers other hosts, and then nothing without the token. */
 export const NEEDS_TOKEN = 'token-required';
 let token = '';
+let refused = false;
+let start = '';  // of the engine, by its time, that the token is for; '': not known yet
 
 /** An answer that is an error: `status` (0: none came), `message`, `fix`, `type`. */
 export class Problem extends Error {
@@ -24,15 +26,32 @@ export function hasToken() {
 
 export function setToken(text) {
   const match = /^\s*(?:Sluice-Edit:\s*)?([\x21-\x7e]{16,4096})\s*$/i.exec(text);
-  token = match ? match[1] : '';
-  return token !== '';
+  if (match) [token, refused, start] = [match[1], false, ''];
+  return Boolean(match);
+}
+
+/** The token is of another start, or was never right. */
+function dropToken() {
+  refused ||= hasToken();
+  token = '';
+}
+
+/** True after a token that was refused, until another one is given. */
+export function tokenRefused() {
+  return refused;
+}
+
+/** What was given before the engine began at `started` is no longer its token. */
+export function ofStart(started) {
+  if (start && start !== started) dropToken();
+  start = started ?? '';
 }
 
 /** Takes the token out of the address, `#token=…` or `#/…?token=…`, so that no history keeps it. */
 export function takeToken() {
   const match = /([#?&])token=([^&]*)&?/.exec(location.hash);
   if (!match) return;
-  setToken(decodeURIComponent(match[2]));
+  setToken(decoded(match[2]));
   const before = location.hash.slice(0, match.index);
   const after = location.hash.slice(match.index + match[0].length);
   const rest = after ? before + match[1] + after : before;
@@ -90,7 +109,11 @@ export async function lines(path) {
 
 export async function post(path, body) {
   const answer = await ask(path, {method: 'POST', body: body === undefined ? '' : JSON.stringify(body),
-    headers: body === undefined ? {} : {'Content-Type': 'application/json'}});
+    headers: body === undefined ? {} : {'Content-Type': 'application/json'}}).catch((problem) => {
+    if (problem.type !== NEEDS_TOKEN) throw problem;
+    dropToken();
+    throw new Problem(403, 'The token is wrong, or of an earlier start', 'cancel, choose \u201cwrong token\u201d above and give the new one');
+  });
   return parse(await answer.text() || 'null');
 }
 

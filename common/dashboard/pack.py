@@ -70,14 +70,15 @@ def pieces_of(text):
 
 def without_blanks(code):
     """Blanks stay where two words or two equal signs meet; the end of a line stays after a statement that is not the last of
-    its block. The sources have no empty statement, whose semicolon would be needed."""
+    its block, and is enough of an end before a word. The sources have no empty statement and no `for (;;)` of several lines,
+    whose semicolons would be needed."""
     def kept(match):
         before, after = code[match.start() - 1:match.start()], code[match.end():match.end() + 1]
         if before == ';' and '\n' in match[0] and after != '}':
             return '\n'
         needed = before and after and (before == after in '+-' or not {before, after} & SIGNS)
         return ' ' if needed else ''
-    return re.sub(r'\s+', kept, code).replace(';}', '}')
+    return re.sub(r';\n(?=[\w$])', '\n', re.sub(r'\s+', kept, code)).replace(';}', '}')
 
 
 def packed_script(text):
@@ -93,7 +94,7 @@ def packed_script(text):
 
 def packed_style(text):
     text = re.sub(r'\s+', ' ', re.sub(r'/\*.*?\*/', '', text, flags=re.S))
-    return re.sub(r' ?([{};,]) ?', r'\1', text).replace(': ', ':').replace(';}', '}').strip() + '\n'
+    return re.sub(r' ?([{};,>]) ?', r'\1', text).replace(': ', ':').replace(';}', '}').strip() + '\n'
 
 
 def served(sources):

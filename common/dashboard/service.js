@@ -54,7 +54,7 @@ function panelsOf(view) {
 }
 
 export class ServiceView {
-  /** `app` gives now(), range(), canEdit(), speak(), onchoose(time), places, fleet, overview. */
+  /** `app` gives now(), range(), canEdit(), speak(), onchoose(time), load(), gone(), places, fleet, overview. */
   constructor({space, name, app, at}) {
     Object.assign(this, {space, name, app, at});
     this.status = null;
@@ -141,14 +141,15 @@ export class ServiceView {
   }
 
   async loadFailure() {
-    if (this.status.state !== 'failing' && !this.status.not_ready?.length) {
+    const {status} = this;
+    if (status.state !== 'failing' && !status.not_ready?.length) {
       fill(this.alert);
       return;
     }
     // What only waits for room has nothing to say of itself.
-    const log = this.status.state === 'failing' ? await this.lastLines() : [];
+    const log = status.state === 'failing' ? await this.lastLines() : [];
     this.retry = el('p', {}, retryText(this.failure, this.app.now()));
-    fill(this.alert, failureCard(this.status, log, this.retry));
+    fill(this.alert, failureCard(status, log, this.retry));
   }
 
   lastLines() {
@@ -174,12 +175,16 @@ export class ServiceView {
       try {
         const [status, decision] = await Promise.all([get(this.path('')), getOrNull(this.path('/explain'))]);
         if (this.closed) return;
+        if (!this.node.isConnected) {  // it was gone
+          this.app.load();
+          return;
+        }
         const was = this.status?.state;
         Object.assign(this, {status, decision});
         if (was !== status.state) await this.loadFailure();
         this.showHead();
-      } catch {
-        // As above.
+      } catch (problem) {
+        if (problem.status === 404 && !this.closed) this.app.gone();
       }
     }, EXPLAIN_MS);
   }
@@ -340,7 +345,7 @@ export class ServiceView {
   showWhy() {
     const decision = this.at === null ? this.decision : this.past;
     const key = JSON.stringify([decision, this.at]);
-    if (key !== this.whySaid) this.why.show(decision, this.at !== null, this.status.state === 'failing' ? this.status.why : '');
+    if (key !== this.whySaid) this.why.show(decision, this.at !== null, this.status?.state === 'failing' ? this.status.why : '');
     this.whySaid = key;
     this.then.hidden = this.at === null;
     if (this.at !== null && this.then.dataset.at !== String(this.at)) {

@@ -10,6 +10,15 @@ function shownCharacter(character) {
   return `\u27e8U+${code.toString(16).toUpperCase().padStart(4, '0')}\u27e9`;
 }
 
+/** Text of an address, or as it stands where it is no escaped text. */
+export function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** A text that others wrote, as it may be shown: nothing hidden in it, at most 200 characters. */
 export function clean(value, most = TEXT_MAX) {
   const text = String(value ?? '');

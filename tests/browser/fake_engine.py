@@ -63,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         engine.seen.append(('POST', self.path))
         try:
             if self.headers.get('Sluice-Edit') != engine.token:
-                raise NoAnswer(403, 'changes need the token of this start', 'it is in the file edit-token')
+                raise NoAnswer(403, 'a change needs the token of this start', 'send the header Sluice-Edit', 'token-required')
             self.reply(202, json.dumps(engine.change(self.path, json.loads(body or b'null'))).encode())
         except NoAnswer as problem:
             self.refuse(problem)
@@ -101,6 +101,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def live(self, query):
         engine = self.server.engine
+        if query.get('view') == 'service' and query['name'] not in engine.world.services:
+            engine.nothing()
         self.send_response(200)
         for name, value in (*SECURITY.items(), ('Content-Type', 'text/event-stream'), ('Cache-Control', 'no-store'), ('Connection', 'close')):
             self.send_header(name, value)
@@ -113,8 +115,8 @@ class Handler(BaseHTTPRequestHandler):
                 for type_, data in engine.pushed[seen:]:
                     self.send(type_, data)
                 seen = len(engine.pushed)
-                if not engine.silent.is_set():
-                    self.send(*engine.sample(query))
+                if not engine.silent.is_set() and (figures := engine.sample(query)):
+                    self.send(*figures)
                 engine.stopping.wait(SAMPLE_SECONDS if query.get('view') == 'service' else 1)
 
     def send(self, type_, data):
@@ -147,6 +149,7 @@ class FakeEngine:
         self.open()
 
     def open(self):
+        self.started = rfc3339(time.time())
         self.stopping = threading.Event()
         self.server = Server(('127.0.0.1', self.port), Handler)
         self.server.engine = self
@@ -176,19 +179,23 @@ class FakeEngine:
                 engine.streams.discard(handler)
         return Streaming()
 
+    def remove(self, name):
+        """As `sluice delete`: the service is gone, and streams say it."""
+        del self.world.services[name]
+        self.push('service', event='removed', name=name)
+
     def push(self, type_, **data):
         """An event for every stream."""
         self.pushed.append((type_, {'time': rfc3339(time.time()), 'namespace': 'default', **data}))
 
     def hello(self):
-        return {'name': self.world.name, 'version': self.world.version, 'form': self.world.form, 'edit': self.world.edit, 'time': rfc3339(time.time())}
+        return {'name': self.world.name, 'version': self.world.version, 'form': self.world.form, 'edit': self.world.edit, 'started': self.started, 'time': rfc3339(time.time())}
 
     def sample(self, query):
         now = time.time()
         if query.get('view') == 'service':
             service = self.world.services.get(query['name'])
-            if service:
-                return 'sample', {'t': now, 'row': service.figures(now), 'replicas': service.rows_of_replicas(now)}
+            return service and ('sample', {'t': now, 'row': service.figures(now), 'replicas': service.rows_of_replicas(now)})
         asked = query['rows'].split(',') if 'rows' in query else None
         rows = [service.brief(now, points=False) for service in self.world.services.values() if asked is None or f'{service.space}/{service.name}' in asked]
         return 'fleet', {'overview': self.world.overview(now), 'rows': [row for row in rows if row['state'] != 'asleep'], 'gone': []}
@@ -196,7 +203,7 @@ class FakeEngine:
     def answer(self, path, query):
         now = time.time()
         if path == 'overview':
-            return self.world.overview(now)
+            return {**self.world.overview(now), 'started': self.started}
         if path == 'memory':
             return self.world.memory() if self.world.memory_known else self.nothing()
         if path == 'nodes':

@@ -165,10 +165,51 @@ class Locked(PageCase):
 class Refused(PageCase):
     quiet = False  # an answer 403 is logged by the browser
 
-    def test_a_change_that_is_refused_has_its_reason_and_changes_nothing(self):
+    def test_a_wrong_token_is_dropped_and_the_right_one_can_be_given(self):
         page = self.show(self.engine(), f'#/s/default/docs?token={"f" * 32}', ready='Asleep')
-        page.until(f'{BUTTONS}.length === 4')
-        page.run('document.querySelector(".buttons button").click()')
+        self.choose('Wake', '.buttons button')
         page.click('dialog .primary')
-        page.wait_text('changes need the token of this start (it is in the file edit-token)', 'dialog')
+        page.wait_text('The token is wrong, or of an earlier start (cancel, choose \u201cwrong token\u201d above and give the new one)', 'dialog')
+        self.choose('Cancel', 'dialog button')
+        page.wait_text('wrong token', '#edit')
+        page.until(f'{BUTTONS}.length === 0')
         self.assertIn('Asleep', page.text('.sentence'))
+        page.click('#edit')
+        self.enter_token(TOKEN)
+        page.wait_text('edits allowed', '#edit')
+        self.choose('Wake', '.buttons button')
+        page.click('dialog .primary')
+        page.wait_text('1 replica is wanted and it is ready')
+
+    def test_the_token_ends_with_the_start_of_the_engine_that_made_it(self):
+        fake = self.engine()
+        page = self.service(fake, token=True)
+        page.until(f'{BUTTONS}.length === 4')
+        fake.close()
+        fake.token = 'f' * 32
+        fake.open()
+        page.wait_text('wrong token', '#edit', 20)
+        page.until(f'{BUTTONS}.length === 0')
+        page.click('#edit')
+        self.enter_token('f' * 32)
+        page.until(f'{BUTTONS}.length === 4')
+
+    def test_the_token_of_a_cluster_outlives_a_start(self):
+        fake = self.engine(form='cluster')
+        page = self.service(fake, token=True)
+        page.until(f'{BUTTONS}.length === 3')
+        fake.close()
+        fake.world.version = '1.2.0'
+        fake.open()
+        page.wait_text('load this page again', seconds=20)
+        page.wait_text('1.2.0', '#engine')
+        self.assertEqual(page.text('#edit'), 'edits allowed')
+
+    def test_a_text_that_is_no_token_leaves_the_one_that_was_given(self):
+        page = self.service(self.engine(), token=True)
+        page.click('#edit')
+        self.enter_token('short')
+        page.wait_text('That is no token', 'dialog')
+        self.choose('Cancel', 'dialog button')
+        page.run('return new Promise((done) => setTimeout(done, 1200))')
+        self.assertEqual(page.text('#edit'), 'edits allowed')

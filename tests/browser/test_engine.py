@@ -179,6 +179,19 @@ class Real(RealCase):
         page.until('!document.querySelector("dialog .problem").hidden')
 
 
+    def test_a_removed_service_is_shown_as_none_and_a_wrong_token_is_dropped(self):
+        self.up('--allow-edit', '--', 'python3', APP)
+        page = self.go(f'#/s/default/app?token={"0" * 32}', 'Asleep')
+        self.choose('Wake', '.buttons button')
+        page.click('dialog .primary')
+        page.wait_text('wrong token', '#edit', 30)
+        self.ask('/')
+        page.wait_text('it is ready', '.sentence', 30)
+        self.assertEqual(self.home.run('delete', 'app').returncode, 0)
+        page.wait_text('There is no service app', seconds=30)
+        self.assertEqual(page.run('return document.querySelectorAll(".buttons, .sentence, .row").length'), 0)
+
+
 class Ended(RealCase):
     def test_an_engine_that_ended_is_grey_and_one_that_began_is_live(self):
         engine = self.up('--', 'python3', APP)

@@ -54,6 +54,15 @@ class Hostile(PageCase):
         self.service(self.fake)
         self.check(BAD_URL)
 
+    def test_what_is_no_escaped_text_in_the_address_is_passed_over(self):
+        for address, ready in (('#/s/default/shop?token=%ff%zz', 'are wanted'), ('#token=%', 'turned'), ('#/?token=%E0%A4%A', 'turned'), ('#/s/default/shop?range=%zz&at=%', 'are wanted')):
+            with self.subTest(address=address):
+                page = self.show(self.fake, address, ready)
+                page.until('document.getElementById("live").dataset.state === "live"')
+                self.assertEqual(page.text('#edit'), 'read-only')
+                self.assertNotIn('token', page.run('return location.hash'))
+                self.assertEqual(page.console(), [])
+
     def test_markup_in_the_address_of_the_page_is_text(self):
         self.quiet = False
         self.show(self.fake, '#/s/default/%3Cimg%20src=x%20onerror=document.title=%22broken%22%3E', ready='There is no service')

@@ -35,6 +35,32 @@ class Stream(PageCase):
         self.assertEqual(page.run('return document.querySelectorAll(".events li").length'), before)
         self.assertEqual(len(engine.streams), 1)
 
+    def test_a_service_that_is_removed_is_gone_at_once_and_shown_when_it_is_there_again(self):
+        engine = self.engine()
+        page = self.service(engine, 'api', token=True)
+        page.until('document.querySelectorAll(".buttons button").length === 4')
+        removed = engine.world.services['api']
+        engine.remove('api')
+        page.wait_text('There is no service api')
+        self.assertEqual(page.run('return document.querySelectorAll(".buttons, .sentence, .charts, .pill:not(#edit)").length'), 0)
+        self.assertTrue(page.run('return document.getElementById("record").hidden'))
+        self.assertNotIn('api', self.rows())
+        engine.world.services['api'] = removed
+        engine.push('service', event='added', name='api')
+        page.wait_text('are wanted')
+        page.until('document.querySelectorAll(".buttons button").length === 4')
+        page.until('document.querySelector(".charts canvas").clientWidth > 300')
+        self.assertFalse(page.run('return document.getElementById("record").hidden'))
+        self.assertNotIn('There is no service', page.text())
+
+    def test_a_service_that_an_engine_lacks_after_its_restart_is_shown_as_none(self):
+        engine = self.engine()
+        page = self.service(engine, 'api')
+        engine.close()
+        del engine.world.services['api']
+        engine.open()
+        page.wait_text('There is no service api', seconds=25)
+
     def test_another_version_asks_for_the_page_to_be_loaded_again(self):
         engine = self.engine()
         page = self.show(engine, ready='staging-shop')

@@ -42,13 +42,15 @@ class Size(unittest.TestCase):
 
     def test_packing_takes_out_comments_and_blanks_alone(self):
         for text, packed in {
-                '// One.\n\nconst a = {\n  b: "// not",  // gone\n};\nlet c;\n': 'const a={b:"// not",};\nlet c;',
+                '// One.\n\nconst a = {\n  b: "// not",  // gone\n};\nlet c;\n': 'const a={b:"// not",}\nlet c;',
                 "return a + +b - -c + ' + ';": "return a+ +b- -c+' + ';",
                 'x = /[/ ] \\/ "/g.test(y) / 2;': 'x=/[/ ] \\/ "/g.test(y)/2;',
                 'return / a b/.test(c);': 'return/ a b/.test(c);',
                 'x = `a  b ${c + `${ {d: 1} }  `}  // ${ e }`;': 'x=`a  b ${c+`${{d:1}}  `}  // ${e}`;',
                 'typeof a === "b" in c': 'typeof a==="b"in c',
-                'if (a) {\n  b();\n  c();\n}\n': 'if(a){b();\nc()}',
+                'if (a) {\n  b();\n  c();\n}\n': 'if(a){b()\nc()}',
+                'a();\n(b);\n++c;\n`d`;\n': 'a();\n(b);\n++c;\n`d`;',
                 'a /* b */ in c': 'a in c'}.items():
             self.assertEqual(packed_script(text), packed + '\n')
         self.assertEqual(packed_style('/* One. */\n.a .b { color: red; }\n'), '.a .b{color:red}\n')
+        self.assertEqual(packed_style('a > b { top: calc(1px + 2px); }\n'), 'a>b{top:calc(1px + 2px)}\n')
