@@ -13,21 +13,6 @@ namespace {
 
 constexpr std::string_view kQuoted = ",\"\r\n";
 
-void append_field(std::string& out, std::string_view text) {
-  out += ',';
-  if (text.find_first_of(kQuoted) == std::string_view::npos) {
-    out += text;
-    return;
-  }
-  out += '"';
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    // A field ends with its line.
-    out += c == '\r' || c == '\n' ? ' ' : c;
-  }
-  out += '"';
-}
-
 // `whole.fraction`, of which one is a million.
 void append_millionths(std::string& out, std::int64_t millionths) {
   constexpr std::int64_t kOne = 1'000'000;
@@ -47,6 +32,20 @@ std::string_view csv_header(bool dated) {
                : "at_s,method,path,host,service,duration_ms,status,body_bytes\n";
 }
 
+void append_csv_field(std::string& out, std::string_view text) {
+  if (text.find_first_of(kQuoted) == std::string_view::npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    // A field ends with its line.
+    out += c == '\r' || c == '\n' ? ' ' : c;
+  }
+  out += '"';
+}
+
 void append_csv(std::string& out, const TraceArrival& arrival, std::optional<TimePoint> origin) {
   const TraceCell& cell = *arrival.cell;
   if (origin) {
@@ -54,8 +53,10 @@ void append_csv(std::string& out, const TraceArrival& arrival, std::optional<Tim
   } else {
     append_millionths(out, arrival.at / std::chrono::microseconds{1});
   }
-  for (const std::string* text : {&cell.method, &cell.path, &cell.host, &cell.service})
-    append_field(out, *text);
+  for (const std::string* text : {&cell.method, &cell.path, &cell.host, &cell.service}) {
+    out += ',';
+    append_csv_field(out, *text);
+  }
   out += ',';
   if (arrival.duration) append_millionths(out, arrival.duration->count());
   out += ',';

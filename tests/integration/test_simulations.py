@@ -49,6 +49,15 @@ class Simulations(EngineCase):
             self.assertEqual(first, self.simulate(*STEP, '-o', form).stdout)
             self.assertNotEqual(first, self.simulate(*STEP, '-o', form, '--seed', '2').stdout)
 
+    def test_a_function_of_a_trace_steers_no_terminal_and_breaks_no_table(self):
+        trace = self.write('invocations_per_function.csv', 'HashOwner,HashApp,HashFunction,Trigger,1\n'
+                           'o,a,\x1b[31m"red",http,3\no,a,' + 'long' * 500 + ',http,2\n')
+        for form in ('text', 'csv'):
+            shown = self.simulate('--traffic', str(trace), '-o', form).stdout
+            self.assertNotIn('\x1b', shown)
+        self.assertTrue(shown.splitlines()[1].startswith('"?[31m""red""",3,'), shown)
+        self.assertLess(max(map(len, self.simulate('--traffic', str(trace)).stdout.splitlines())), 200)
+
     def test_every_decision_is_in_csv_and_json(self):
         rows = json.loads(self.simulate(*STEP, '-o', 'json').stdout)['rows']
         lines = list(csv.DictReader(io.StringIO(self.simulate(*STEP, '-o', 'csv').stdout)))
@@ -176,6 +185,8 @@ class Simulations(EngineCase):
                 (('--shape', '5:1m', '--sweep', 'target=5,inf'), 2, '--sweep: target=inf is no finite number'),
                 (('--shape', '5:1m', '--sweep', 'window=1s,30s'), 2, '--sweep: '),
                 (('--shape', '5:1m', '--sweep', 'target=1,2', '--set', 'target=3'), 2, '--set, --sweep: target is in both'),
+                (('--shape', '5:1m', '--html', '-'), 2, '--html writes a file'),
+                (('--shape', '5:1m', '--html', ''), 2, '--html: it is empty'),
                 (('--shape', '5:1m', '--seed', '-1'), 2, "--seed: '-1' is not a whole number from 0 to"),
                 (('--shape', '5:1m', '--seed', '99999999999999999999'), 2, '--seed: '),
                 (('--shape', '5:1m', '--set', 'window=1s'), 2, '--set: '),

@@ -1,12 +1,15 @@
 #include "programs/sluice/commands/model_report.h"
 
+#include "common/base/clean_text.h"
 #include "common/json/write.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "load/core/trace_csv.h"
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace sluice::commands {
@@ -79,6 +82,12 @@ std::string recorded_text(const RecordedFigures& recorded) {
   return text;
 }
 
+// Of a table: the name comes from the trace.
+std::string shown_name(std::string_view name) {
+  constexpr std::size_t kShownMost = 60;
+  return clean_text(name.substr(0, kShownMost)) + (name.size() > kShownMost ? "…" : "");
+}
+
 }  // namespace
 
 FunctionRow function_row(std::string function, const simulation::Outcome& outcome) {
@@ -128,7 +137,9 @@ void ModelReport::row(const ModelRow& row) {
 
 void ModelReport::row(const FunctionRow& row) {
   if (format_ == ReplayFormat::csv) {
-    out_ << fmt::format("{},{},{},{},{},{},{},{},{}\n", row.function, row.requests, row.refused,
+    std::string name;
+    loadgen::append_csv_field(name, clean_text(row.function));
+    out_ << fmt::format("{},{},{},{},{},{},{},{},{}\n", name, row.requests, row.refused,
                         row.replica_seconds, row.most_replicas, row.cold_starts, row.panics,
                         row.wait_p50_ms, row.wait_p99_ms);
   } else if (format_ == ReplayFormat::json) {
@@ -152,7 +163,7 @@ void ModelReport::show_functions() {
     const FunctionRow& row = functions_[i];
     out_ << fmt::format("{:>15.1f}{:>6}{:>10}{:>13}{:>8}{:>10.1f}{:>9}  {}\n", row.replica_seconds,
                         row.most_replicas, row.requests, row.cold_starts, row.panics,
-                        row.wait_p99_ms, row.refused, row.function);
+                        row.wait_p99_ms, row.refused, shown_name(row.function));
   }
   if (functions_.size() > shown) {
     out_ << fmt::format("… and {} with fewer replica-seconds\n", functions_.size() - shown);

@@ -276,6 +276,7 @@ std::string conflict_in(const CLI::App& app, const Asked& asked) {
     }
   }
   if (!asked.goal.empty() && asked.sweeps.empty()) return "--goal needs --sweep";
+  if (asked.html == "-") return "--html writes a file: give its name";
   if (!asked.spec.empty() && asked.recording == "-") return "--spec needs the recording as a file";
   if (!asked.spec.empty() && app.count("--concurrency") > 0) {
     return "--concurrency is containerConcurrency in the file of --spec";
@@ -299,7 +300,8 @@ int run_simulate(const Surroundings& with, const Arguments& args) {
       ->take_all();
   app.add_option("--goal", asked.goal,
                  "of a sweep the cheapest run that has this, like 'wait.p99 < 200ms'")
-      ->type_name("EXPRESSION");
+      ->type_name("EXPRESSION")
+      ->check(check_not_empty);
   app.add_option("--set", asked.sets,
                  "another setting: a key of autoscaling.knative.dev/ by its short name, or of "
                  "config-autoscaler")
@@ -307,10 +309,12 @@ int run_simulate(const Surroundings& with, const Arguments& args) {
       ->expected(1)
       ->take_all();
   app.add_option("--spec", asked.spec, "the settings of this service in place of those recorded")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(check_not_empty);
   app.add_option("--html", asked.html,
                  "also write a page of one file, with charts, that opens from disk")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(check_not_empty);
   app.add_option("-o,--output", asked.output, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}));
   if (const auto code = ends_early(with, app, "simulate", args)) return *code;
