@@ -168,10 +168,10 @@ export class ServiceView {
     }
   }
 
-  /** The answer to `explain` a moment after the last decision. */
+  /** The answer to `explain` a moment after a decision, and what changes in that moment in one. */
   explainSoon() {
-    clearTimeout(this.soon);
-    this.soon = setTimeout(async () => {
+    this.soon ??= setTimeout(async () => {
+      this.soon = undefined;
       try {
         const [status, decision] = await Promise.all([get(this.path('')), getOrNull(this.path('/explain'))]);
         if (this.closed) return;

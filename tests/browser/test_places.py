@@ -73,6 +73,7 @@ class Places(PageCase):
 
     def test_a_place_is_drained_and_opened_and_its_button_keeps_the_focus(self):
         page = self.show(self.fake, ready='1 move under way', token=True)
+        page.until('document.querySelector(".place button")?.innerText === "Drain"')
         page.run('document.querySelector(".place button").focus()')
         self.fake.world.services['feed'].shares = {'fast': 2}
         page.wait_text('14 of 12')
@@ -103,6 +104,7 @@ class Places(PageCase):
 
     def test_keys_reach_the_services_of_a_place(self):
         page = self.show(self.fake, ready='1 move under way')
+        page.until('document.querySelector(".place a")')
         page.run('document.querySelector(".skip").focus()')
         for _ in range(20):
             page.press('Tab')

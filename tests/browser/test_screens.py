@@ -31,10 +31,13 @@ class Fleet(PageCase):
     def test_a_service_without_requests_has_no_latency_and_its_line_begins_where_it_is_known(self):
         page = self.show(self.engine([Unasked('unasked', 'awake', 10)]), ready='unasked')
         self.assertEqual(page.text('.row .latency'), '\u2013')
-        drawn = page.run("""const canvas = document.querySelector(".row canvas");
+        drawn = page.until("""(() => {
+            const canvas = document.querySelector(".row canvas");
+            if (!canvas?.width) return null;
             const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
             const columns = [...data.keys()].filter((i) => data[i] > 0).map((i) => Math.floor(i / 4) % canvas.width);
-            return [Math.min(...columns) / canvas.width, Math.max(...columns) / canvas.width]""")
+            return columns.length > 0 && [Math.min(...columns) / canvas.width, Math.max(...columns) / canvas.width];
+        })()""")
         self.assertGreater(drawn[0], 0.45)
         self.assertGreater(drawn[1], 0.9)
 

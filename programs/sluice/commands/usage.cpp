@@ -132,6 +132,8 @@ std::string in_our_words(const CLI::App& app, const CLI::ParseError& wrong) {
   if (!line.words.empty())
     return fmt::format("{} is none of {}", value, fmt::join(line.words, ", "));
   const std::size_t bounds = text.find(kBounds);
+  // A check of ours says what it wants.
+  if (code == CLI::ExitCodes::ValidationError && bounds == std::string::npos) return text;
   return value + " is not a number" +
          (bounds == std::string::npos ? "" : " from " + text.substr(bounds + kBounds.size()));
 }
