@@ -50,8 +50,8 @@ class Simulations(EngineCase):
             self.assertNotEqual(first, self.simulate(*STEP, '-o', form, '--seed', '2').stdout)
 
     def test_a_function_of_a_trace_steers_no_terminal_and_breaks_no_table(self):
-        trace = self.write('invocations_per_function.csv', 'HashOwner,HashApp,HashFunction,Trigger,1\n'
-                           'o,a,\x1b[31m"red",http,3\no,a,' + 'long' * 500 + ',http,2\n')
+        trace = self.write('invocations_per_function.csv', 'HashOwner,HashApp,HashFunction,Trigger,1,2\n'
+                           'o,a,\x1b[31m"red",http,3,0\no,a,' + 'long' * 500 + ',http,2,0\n')
         for form in ('text', 'csv'):
             shown = self.simulate('--traffic', str(trace), '-o', form).stdout
             self.assertNotIn('\x1b', shown)
