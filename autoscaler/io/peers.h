@@ -96,6 +96,8 @@ class HttpPeers final : public Peers {
 
   /// `io` outlives this.
   HttpPeers(boost::asio::io_context& io, std::function<std::optional<PeerList>()> list);
+  HttpPeers(const HttpPeers&) = delete;
+  HttpPeers& operator=(const HttpPeers&) = delete;
   ~HttpPeers() override;
 
   [[nodiscard]] std::optional<PeerList> list() const override { return list_(); }
