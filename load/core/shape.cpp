@@ -102,6 +102,7 @@ class ShapeReader {
       if (form.word == word) return take(form, rest);
     }
     std::vector<std::string> words;
+    words.reserve(std::size(kForms));
     for (const Form& form : kForms) words.emplace_back(form.word);
     const auto closest = closest_name(word, words);
     return wrong(word, "no kind of item: " + quoted(word),

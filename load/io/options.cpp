@@ -289,7 +289,8 @@ std::optional<Refusal> read_output(const Raw& raw, Options& options) {
     if (!expression) problem = expression.error();
     if (!problem) problem = unknown_part(options.plan, *expression);
     if (problem) {
-      return Refusal{*problem, {}, problem->unknown_figure ? kExitFailure : kExitUsage};
+      return Refusal{
+          {problem->what, problem->fix}, {}, problem->unknown_figure ? kExitFailure : kExitUsage};
     }
     conditions.push_back(*std::move(expression));
   }

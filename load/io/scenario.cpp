@@ -101,7 +101,7 @@ class ScenarioReading {
   }
 
   std::string name_of(const YamlEntry& entry, const YAML::Node& node) {
-    const std::string name = node.IsScalar() ? node.Scalar() : std::string{};
+    std::string name = node.IsScalar() ? node.Scalar() : std::string{};
     if (is_name(name)) return name;
     reader_.fail(entry.line, "not a name: `" + name.substr(0, kQuotedMax) + "`",
                  "use 1 to 40 letters, digits, dashes and underscores");
@@ -212,7 +212,7 @@ class ScenarioReading {
     if (path) out.path = *path;
   }
 
-  std::string path_of(const std::string& file) const {
+  [[nodiscard]] std::string path_of(const std::string& file) const {
     return (std::filesystem::path{folder_} / file).string();
   }
 
@@ -225,8 +225,11 @@ class ScenarioReading {
       const auto file = reader_.text(entry);
       if (!file) continue;
       auto bytes = read_body_(path_of(*file));
-      if (bytes) out.body = *std::move(bytes);
-      if (!bytes) fail(entry, bytes.error());
+      if (bytes) {
+        out.body = *std::move(bytes);
+      } else {
+        fail(entry, bytes.error());
+      }
     }
   }
 

@@ -30,8 +30,10 @@ void ServiceTimes::served(TimePoint arrived, Duration took, Duration waited) {
   counts_->took_total += took;
   if (waited > Duration{0}) counts_->waited.record(waited);
   ++ended_;
+  if (arrived < since_) return;
   // Looks are made at whole seconds.
-  if (arrived >= since_) ++counts_->tenths[(arrived.time_since_epoch() % kSecond) / kTenth];
+  const auto tenth = static_cast<std::size_t>((arrived.time_since_epoch() % kSecond) / kTenth);
+  ++counts_->tenths[tenth];
 }
 
 autoscaler::TrafficNote ServiceTimes::take(TimePoint now, std::int64_t held,
