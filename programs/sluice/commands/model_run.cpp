@@ -19,8 +19,6 @@ namespace sluice::commands {
 
 namespace {
 
-using simulation::NextArrival;
-
 constexpr const char* kServiceTime = "100ms";
 constexpr const char* kStart = "1s";
 // No trace lasts longer; what ends the load is the traffic itself.

@@ -108,7 +108,7 @@ Result<ScalingEdits, Failure> edits_of(const Asked& asked, const std::string& fl
 // Replays all there is. Notes tell of what there is not.
 std::optional<Failure> replay(const Asked& asked, RecordingLines& lines, ReplayRun& run,
                               std::vector<std::string>& notes) {
-  const auto failed = read_recording(
+  auto failed = read_recording(
       asked.recording, lines, [&run](const std::string& line) { return run.take(line); }, notes);
   if (run.wrong_settings()) return Failure{kExitUsage, *run.wrong_settings()};
   if (!failed && run.passed_over() > 0) {

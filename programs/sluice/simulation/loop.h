@@ -35,6 +35,8 @@ namespace sluice::simulation {
 class Loop final : private autoscaler::Platform, private autoscaler::StatSource {
  public:
   explicit Loop(World world);
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
   ~Loop() override;
 
   /// The time at which the world begins.
