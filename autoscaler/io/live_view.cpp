@@ -73,6 +73,11 @@ struct LiveView::Shared {
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Watched>> services{};
 };
 
+// Of other replicas; beyond the limit a reader has to begin again.
+void LiveView::append_events(std::string& events, const std::string& text) {
+  events = events.size() + text.size() > kEventBytesMax ? kStreamReset : events + text;
+}
+
 class LiveView::FleetReader final : public api::ApiStates {
  public:
   FleetReader(std::shared_ptr<Shared> shared, RowFilter asked, Reasons shown)
@@ -99,9 +104,7 @@ class LiveView::FleetReader final : public api::ApiStates {
     if (news_) news_();
   }
 
-  void add_events(const std::string& text) {
-    events_ = events_.size() + text.size() > kEventBytesMax ? kStreamReset : events_ + text;
-  }
+  void add_events(const std::string& text) { append_events(events_, text); }
 
   // Where it is in a book of rows.
   struct Place {
@@ -148,9 +151,7 @@ class LiveView::ServiceReader final : public api::ApiStates {
     return text;
   }
 
-  void add_events(const std::string& text) {
-    events_ = events_.size() + text.size() > kEventBytesMax ? kStreamReset : events_ + text;
-  }
+  void add_events(const std::string& text) { append_events(events_, text); }
 
   [[nodiscard]] Watched& watched() const { return *watched_; }
 

@@ -84,6 +84,7 @@ class LiveView {
   void show(Watched& watched, std::string body) const;
   void show_far(Watched& watched, const PeerNews& news) const;
   void show_events(const std::string& text) const;
+  static void append_events(std::string& events, const std::string& text);
   [[nodiscard]] bool is_shown(const RevisionId& id) const;
   [[nodiscard]] std::string rows_for(FleetReader& reader);
   [[nodiscard]] const std::string& text_of(const FleetRows& of, const FleetRows::Kept& kept);

@@ -131,7 +131,7 @@ class Read(ClusterCase):
         self.platform.revision('shop')
         self.assertIsNotNone(reader.until(b'"shop"'))
         sock.close()
-        eventually(lambda: self.api.streams() == 0, 'nobody reads the stream')
+        eventually(lambda: self.api.streams() == 0, 'no reader of the stream is left')
 
     def test_a_reader_that_is_slow_holds_up_the_stream_and_fills_no_memory(self):
         served = self.cluster()
