@@ -318,7 +318,8 @@ ApiAnswer ViewApi::live(const Asked& asked) {
     stream.states = live_.service(name);
   } else {
     RowFilter filter{.query = {.text = target.text("q")}};
-    for (const std::string_view each : http::parts_of(target.text("rows"), ',')) {
+    const std::string rows = target.text("rows");
+    for (const std::string_view each : http::parts_of(rows, ',')) {
       if (filter.names.size() < kNamesMax) filter.names.emplace(each);
     }
     stream.states = live_.fleet(std::move(filter), asked.reasons());
