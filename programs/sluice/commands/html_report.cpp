@@ -59,7 +59,7 @@ void HtmlReport::row(double time_s, bool panic, const std::vector<double>& value
   }
   if (rows_.size() >= kRowsMax) {
     for (std::size_t i = 0; i < rows_.size() / 2; ++i) {
-      rows_[i] = std::move(rows_[2 * i]);
+      if (i > 0) rows_[i] = std::move(rows_[2 * i]);
       join(rows_[i], rows_[2 * i + 1]);
     }
     rows_.resize(rows_.size() / 2);

@@ -54,6 +54,7 @@ TEST(HtmlReport, OfALongRunRowsAreJoinedWithTheirLargestValues) {
   std::size_t most = 0;
   std::size_t panics = 0;
   for (const auto& row : data["rows"]) {
+    ASSERT_EQ(row.size(), 3U) << row;
     most += row[2] == 7.0 ? 1U : 0U;
     panics += row[1] == 1 ? 1U : 0U;
   }
