@@ -160,7 +160,11 @@ TEST_F(MemoryPressureTest, ThrottlesAReplicaWithinTheGroupOfItsPlace) {
   write(place / "cgroup.subtree_control", "cpu memory\n");
   write(place / "app-00001-2" / "cpu.max", "max 100000  \n");
   const CgroupTree groups{CgroupKind::v2, place, place};
+  for (const auto& group : {tree_ / "app-00001-1", place / "app-00001-2"}) {
+    write(group / "memory.current", std::to_string(16 << 20) + "\n");
+  }
   MemoryPressure& pressure = open(cgroups_);
+  pressure.grouped("app-00001-1", cgroups_);
   pressure.grouped("app-00001-2", groups);
   write(home_.path() / "machine/proc/meminfo", meminfo(1'500));
 
@@ -292,6 +296,8 @@ TEST_F(MemoryPressureTest, MeasuresTheCpuOfReplicasByTheirGroupsOnceItIsAsked) {
       write(tree_ / id / "cpu.stat", "usage_usec " + std::to_string(milliseconds) + "000\n");
     }
   };
+  // So large that no size of this process makes it short of memory: then readings are more frequent.
+  write(home_.path() / "machine/proc/meminfo", meminfo(30'000'000, 65'536'000));
   ManualTime time;
   ManualLoop loop{time};
   MemoryPressure pressure{loop, log_, cgroups_};
