@@ -296,7 +296,8 @@ TEST_F(MemoryPressureTest, MeasuresTheCpuOfReplicasByTheirGroupsOnceItIsAsked) {
       write(tree_ / id / "cpu.stat", "usage_usec " + std::to_string(milliseconds) + "000\n");
     }
   };
-  // So large that no size of this process makes it short of memory: then readings are more frequent.
+  // So large that no size of this process makes it short of memory: then readings are more
+  // frequent.
   write(home_.path() / "machine/proc/meminfo", meminfo(30'000'000, 65'536'000));
   ManualTime time;
   ManualLoop loop{time};
