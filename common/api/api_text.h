@@ -68,6 +68,8 @@ inline constexpr std::size_t kApiTargetMax = 4096;
 
 /// The parts of `text` between each `at`, without empty ones.
 [[nodiscard]] std::vector<std::string_view> parts_of(std::string_view text, char at);
+/// Does not compile for a temporary text: the parts would outlive it.
+std::vector<std::string_view> parts_of(std::string&& text, char at) = delete;
 
 /// Refused: a target that is too long, or with an escape that is none.
 [[nodiscard]] Result<ApiTarget, ApiProblem> parse_target(std::string_view target);
