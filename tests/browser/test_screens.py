@@ -34,7 +34,9 @@ class Fleet(PageCase):
         drawn = page.until("""(() => {
             const canvas = document.querySelector(".row canvas");
             if (!canvas?.width) return null;
-            const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", {willReadFrequently: true});
+            copy.drawImage(canvas, 0, 0);
+            const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
             const columns = [...data.keys()].filter((i) => data[i] > 0).map((i) => Math.floor(i / 4) % canvas.width);
             return columns.length > 0 && [Math.min(...columns) / canvas.width, Math.max(...columns) / canvas.width];
         })()""")
