@@ -2,12 +2,10 @@
 
 import json
 import pathlib
-import subprocess
 import tempfile
 
 from activator.case import Activator, Asker
 from activator.case import Pod as Served
-from engine import BIN
 from protowire import fields, revision_key
 from wire import eventually
 
@@ -219,32 +217,6 @@ class Changes(AutoscalerTest):
         self.assertEqual(running.api('/services/default/app/explain').json()['inputs']['min'], 3)
         wrong = self.post(running, 'scale', ('Sluice-Edit', TOKEN), body=b'{"min":5}')
         self.assertEqual((wrong.status, wrong.json()['type']), (422, 'invalid-document'))
-
-
-    def sluice(self, running, *arguments, expected=0):
-        done = subprocess.run([str(BIN / 'sluice'), '--server', f'http://{running.addresses["api"]}', *arguments],
-                              capture_output=True, text=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, expected, done.stderr)
-        return done.stdout + done.stderr
-
-    def test_the_verbs_of_one_machine_work_with_an_autoscaler(self):
-        pod = self.pod('pod-1', concurrency=3)
-        self.platform.revision('app', [pod.entry()])
-        running = self.opened()
-        eventually(lambda: running.api('/services/default/app/explain').json()['valid'], 'a decision')
-        token = ('--token-file', str(self.file))
-
-        self.assertIn('app', self.sluice(running, 'get'))
-        self.assertIn('app', self.sluice(running, 'top'))
-        self.assertEqual(json.loads(self.sluice(running, 'get', 'default/app', '-o', 'json'))['ready'], 1)
-        self.assertIn('pod-1', self.sluice(running, 'explain', 'app', '--awake'))
-        self.assertIn('1 replica wanted', self.sluice(running, 'explain', 'app'))
-        self.assertIn('SLUICE_API_TOKEN_FILE', self.sluice(running, 'scale', 'app', '--min', '2', expected=1))
-        self.sluice(running, *token, 'scale', 'app', '--min', '2')
-        self.platform.wait_for_scale('app', lambda order: order['replicas'] == 2)
-        self.assertIn('is ready', self.sluice(running, *token, 'wake', 'app'))
-        self.assertEqual(json.loads(self.sluice(running, 'history', 'app', '-o', 'json'))[-1]['bounded'], 2)
-        self.assertIn('default/app', self.sluice(running, 'explain', 'other/app', expected=1))
 
 
 class ColdStarts(AutoscalerTest):
