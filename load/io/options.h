@@ -5,7 +5,6 @@
 
 #include "load/core/load_plan.h"
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,9 +33,6 @@ struct Refusal : Problem {
 /// and `--file`; what a replay has is not known yet. Flags of hey, wrk and fortio that mean
 /// something else there are refused with the flag of ours.
 [[nodiscard]] Result<Options, Refusal> parse_options(std::vector<std::string> arguments);
-
-/// The first argument that means something else in hey, wrk or fortio, with the flag of ours.
-[[nodiscard]] std::optional<Problem> foreign_flag(const std::vector<std::string>& arguments);
 
 /// Shows the flags that parse_options takes, for help and for what is wrong with them.
 void show_flags(const std::function<void(CLI::App&)>& see);

@@ -1,3 +1,4 @@
+#include "load/io/foreign_flags.h"
 #include "load/io/options.h"
 #include "load/run_load.h"
 #include "platform/process/container_guard.h"

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "load/io/foreign_flags.h"
 #include "load/io/options.h"
 #include "programs/sluice/commands/completion_text.h"
 #include "programs/sluice/commands/usage.h"

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::loadgen {
+
+/// The command line of `sluice load` as text, before any check.
+struct Flags {
+  std::string url;
+  std::string file;
+  bool check = false;
+  std::optional<double> rate;
+  std::optional<std::size_t> connections;
+  std::optional<std::size_t> max_connections;
+  std::string reuse;
+  std::optional<std::uint64_t> count;
+  std::string duration;
+  std::string shape;
+  std::string replay;
+  std::optional<double> speed;
+  std::optional<std::uint64_t> times;
+  std::vector<std::string> headers;
+  std::string method;
+  std::string body;
+  std::string timeout;
+  std::string arrivals;
+  std::optional<std::uint64_t> seed;
+  std::string warmup;
+  std::string json;
+  std::vector<std::string> fail_if;
+  std::string output = "text";
+  bool ids = false;
+};
+
+/// Adds the flags to `app`, which puts what it reads into `flags`; that one outlives its parsing.
+void declare(CLI::App& app, Flags& flags);
+
+/// Refuses values that would be read as if they were not given, or as another number.
+void check_values(CLI::App& app);
+
+}  // namespace sluice::loadgen
