@@ -28,6 +28,9 @@ class MachineSite final : public placement::Site {
 
   [[nodiscard]] placement::Ledger& ledger() override { return ledger_; }
 
+  /// A group by itself has limits, too, which its replicas are started within.
+  [[nodiscard]] bool names_only_place() const override { return has_groups(); }
+
   /// Removes a place in which nothing is, not the last one.
   void remove(std::string_view place);
 

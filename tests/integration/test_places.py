@@ -60,6 +60,15 @@ class Placing(PlacesCase):
         self.assertEqual(self.places(), {'fast': {'shop': 4}, 'slow': {'shop': 2}})
         self.assertIn('6/900', self.sluice('get'))
 
+    def test_a_group_alone_is_named_and_limits_its_replicas(self):
+        engine = self.up_with('groups:\n  - {name: only, cpus: "0", replicas: 2}\n', self.document('shop', 5))
+        status = engine.wait_status(lambda status: status['ready'] == 2, service='shop')
+        self.assertEqual([each['place'] for each in status['replicas']], ['only'] * 2)
+        self.assertEqual({tuple(os.sched_getaffinity(each['pid'])) for each in status['replicas']}, {(0,)})
+        self.assertEqual(status['places'], [{'name': 'only', 'replicas': 2, 'ready': 2}])
+        self.assertEqual(self.places(), {'only': {'shop': 2}})
+        self.assertIn('only is full: 2 of 2 replicas', status['why'])
+
     def test_max_replicas_bounds_all_places_together(self):
         engine = self.up_with('max-replicas: 2\n' + GROUPS, self.document('shop', 5))
         status = engine.wait_status(lambda status: status['ready'] == 2, service='shop')

@@ -60,7 +60,8 @@ struct PlaceShare {
 /// The answer to a demand.
 struct Grant {
   std::int32_t replicas = 0;  ///< that there are to be from now on
-  /// Where, the most liked first; empty: in the only place. Valid until the next question.
+  /// Where, the most liked first; empty: in the only place, which is not named. Valid until the
+  /// next question.
   std::span<const PlaceShare> places{};
   std::optional<Missing> missing{};  ///< there is no room for all that are wanted
   /// The rest is only put off until then; absent while `missing` is: nothing is put off.
@@ -86,6 +87,9 @@ class Site {
 
   /// Its places and nodes are the site's to keep; what is taken and reserved there, Placement's.
   [[nodiscard]] virtual Ledger& ledger() = 0;
+
+  /// Whether a grant names the place also where there is only one.
+  [[nodiscard]] virtual bool names_only_place() const { return false; }
 
   /// Empty: of a replica whose node is not known.
   [[nodiscard]] virtual std::optional<NodeId> find(std::string_view node) const = 0;

@@ -57,7 +57,9 @@ Grant Placement::ask(const RevisionId& revision, const RevisionDemand& demand) {
     }
     if (grant.missing) grant.missing->count = demand.wanted - grant.replicas;
   }
-  if (ledger_.places().size() > 1) grant.places = shares(known, grant.replicas);
+  if (ledger_.places().size() > 1 || site_.names_only_place()) {
+    grant.places = shares(known, grant.replicas);
+  }
   return grant;
 }
 

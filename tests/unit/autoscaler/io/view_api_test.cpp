@@ -299,7 +299,9 @@ TEST_F(ViewTest, ASeriesIsMadeALittleAtATimeAndIsThatOfOneReading) {
                                          start, start + 150, 1);
   for (std::size_t i = 0; i < 150; ++i) {
     ASSERT_EQ(series["rows"][i].is_null(), !book.rows[i]) << i;
-    if (book.rows[i]) EXPECT_EQ(series["rows"][i][0], (*book.rows[i])[Figure::ready]);
+    if (book.rows[i]) {
+      EXPECT_EQ(series["rows"][i][0], (*book.rows[i])[Figure::ready]);
+    }
   }
   const json tens = get("/api/v1/services/shop/pay/series?since=6h");
   EXPECT_EQ(tens["step_ms"], 10'000);
