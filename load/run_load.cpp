@@ -71,7 +71,7 @@ class LoadProgram {
     report.connections = run_.connections();
     report.cap_waits = run_.cap_waits();
     report.interrupted = run_.interrupted();
-    report.first_error = run_.first_error();
+    report.errors = run_.error_samples();
     return report;
   }
 
@@ -200,11 +200,11 @@ int availability(const Report& report) {
   const std::vector<TargetPlan>& targets = report.plan.targets;
   const std::string place =
       targets.size() == 1 ? targets.front().url : "any of " + grouped(targets.size()) + " targets";
+  const std::string first_error = report.errors.first();
   if (nothing_came) {
-    complain(
-        "no server answers at " + place +
-        (report.first_error.empty() ? " within the timeout" : " (" + report.first_error + ")") +
-        "; start one: sluice up -- COMMAND");
+    complain("no server answers at " + place +
+             (first_error.empty() ? " within the timeout" : " (" + first_error + ")") +
+             "; start one: sluice up -- COMMAND");
   } else if (answered > 0 && tally.refused() == answered) {
     complain("Sluice itself refused all " + grouped(answered) + " requests to " + place +
              "; check the name of the service (sluice get) and its state "

@@ -5,6 +5,7 @@
 #include "common/values/whole_number.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace sluice::loadgen {
@@ -31,6 +32,12 @@ bool same_word(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [lower](char x, char y) { return lower(x) == lower(y); });
+}
+
+// Of the requests of a phase those to `target`, 0 to 1.
+double share_of(const LoadPlan& plan, const Phase& phase, std::size_t target) {
+  if (phase.mix.empty()) return 1 / static_cast<double>(plan.targets.size());
+  return phase.mix[target] / std::accumulate(phase.mix.begin(), phase.mix.end(), 0.0);
 }
 
 template <class Items>
@@ -151,6 +158,35 @@ double expected_requests(const Phase& phase) {
   double requests = 0;
   for (const Segment& segment : phase.segments) requests += expected_arrivals(segment);
   return requests;
+}
+
+double expected_requests(const LoadPlan& plan, std::size_t target, Duration from, Duration to) {
+  double requests = 0;
+  Duration begin = plan.warmup;
+  for (const Phase& phase : plan.phases) {
+    double in_phase = 0;
+    Duration at = begin;
+    begin += phase.length();
+    for (const Segment& segment : phase.segments) {
+      const auto until = [&segment, at](Duration instant) {
+        const Duration in_segment = std::clamp(instant - at, Duration::zero(), segment.length);
+        return expected_arrivals(segment, in_segment);
+      };
+      if (at < to && at + segment.length > from) in_phase += until(to) - until(from);
+      at += segment.length;
+    }
+    if (in_phase > 0) requests += in_phase * share_of(plan, phase, target);
+  }
+  return requests;
+}
+
+std::size_t phase_at(const LoadPlan& plan, Duration at) {
+  Duration end = plan.warmup;
+  for (std::size_t i = 0; i + 1 < plan.phases.size(); ++i) {
+    end += plan.phases[i].length();
+    if (at < end) return i;
+  }
+  return plan.phases.size() - 1;
 }
 
 double mean_rate(const LoadPlan& plan) {

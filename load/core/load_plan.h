@@ -117,6 +117,14 @@ struct LoadPlan {
 /// Mean requests in a whole phase.
 [[nodiscard]] double expected_requests(const Phase& phase);
 
+/// Mean requests to `target` from one instant of the run to another, of phases with rates: replayed
+/// ones count as none. Warm-up is left out.
+[[nodiscard]] double expected_requests(const LoadPlan& plan, std::size_t target, Duration from,
+                                       Duration to);
+
+/// The phase that an instant belongs to, the last one from its end on.
+[[nodiscard]] std::size_t phase_at(const LoadPlan& plan, Duration at);
+
 /// Mean requests per second of an open loop.
 [[nodiscard]] double mean_rate(const LoadPlan& plan);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "load/core/error_samples.h"
 #include "load/core/load_plan.h"
 #include "load/core/replica_track.h"
 #include "load/core/results.h"
@@ -22,7 +23,7 @@ struct Report {
   std::size_t connections = 0;       ///< most open at once
   std::uint64_t cap_waits = 0;  ///< times a request fell due with every allowed connection busy
   bool interrupted = false;
-  std::string first_error;  ///< text of the first connection that failed
+  ErrorSamples errors;  ///< why requests failed
 };
 
 /// A condition after the run.

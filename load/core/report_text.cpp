@@ -127,17 +127,18 @@ std::string histogram_lines(const Histogram& times) {
 }
 
 std::string error_classes(const Tally& tally) {
-  const std::array<std::pair<const char*, std::uint64_t>, 5> classes{
-      {{"connect", tally.ended(Ending::connect)},
-       {"reset", tally.ended(Ending::reset)},
-       {"invalid", tally.ended(Ending::invalid)},
-       {"5xx", tally.server_errors()},
-       {"not sent", tally.unsent()}}};
   std::string text;
-  for (const auto& [name, count] : classes) {
-    if (count == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::string{name} + " " + grouped(count);
+  const auto add = [&text](std::string_view name, std::uint64_t count) {
+    if (count == 0) return;
+    std::string words{name};
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text.append(text.empty() ? "" : ", ").append(words).append(" ").append(grouped(count));
+  };
+  for (const Ending ending : kEndings) {
+    if (ending != Ending::answered && !timed_out(ending)) add(name_of(ending), tally.ended(ending));
   }
+  add("5xx", tally.server_errors());
+  add("not_sent", tally.unsent());
   return text.empty() ? text : " (" + text + ")";
 }
 
@@ -149,7 +150,7 @@ std::string status_line(const Report& report) {
   }
   if (text.empty()) text = "none";
   if (tally.refused() > 0) text += "    refused " + grouped(tally.refused());
-  const std::uint64_t timeouts = tally.ended(Ending::timeout);
+  const std::uint64_t timeouts = tally.timeouts();
   text += "    errors " + grouped(tally.errors() - timeouts) + error_classes(tally);
   text += "    timeouts " + grouped(timeouts);
   if (tally.cut() > 0) text += "    cut " + grouped(tally.cut());
@@ -226,7 +227,10 @@ std::string notes(const Report& report) {
                                 grouped(report.results.whole.warmup_sent()) +
                                 " requests, not counted above");
   }
-  if (!report.first_error.empty()) text += line("first error", report.first_error);
+  for (const ErrorSample& error : report.errors.all()) {
+    text += line(&error == &report.errors.all().front() ? "first error" : "",
+                 error.text + " (at " + spoken(error.at) + ")");
+  }
   if (report.interrupted) text += line("stopped", "by a signal after " + spoken(report.length));
   return text;
 }

@@ -8,8 +8,9 @@ Part part_of(const LoadPlan& plan, const Expression& condition) {
   return {plan.target_named(condition.target), plan.phase_named(condition.phase)};
 }
 
-Results::Results(const LoadPlan& plan) : whole{plan.warmup} {
-  const Tally part{plan.warmup, Tally::Seconds::left_out};
+Results::Results(const LoadPlan& plan)
+    : whole{plan.warmup}, seconds{plan.targets.size(), plan.warmup} {
+  const Tally part{plan.warmup};
   if (plan.targets.size() > 1) targets.assign(plan.targets.size(), part);
   if (plan.phases.size() > 1) phases.assign(plan.phases.size(), part);
   if (targets.empty() || phases.empty()) return;
@@ -33,14 +34,17 @@ void Results::each(const PlannedRequest& planned, const Count& count) {
 
 void Results::sent(const PlannedRequest& planned, Duration taken) {
   each(planned, [&](Tally& tally) { tally.sent(planned.at, taken); });
+  seconds.sent(planned.target, planned.at, taken);
 }
 
 void Results::finished(const PlannedRequest& planned, const Outcome& outcome) {
   each(planned, [&](Tally& tally) { tally.finished(outcome); });
+  seconds.finished(planned.target, outcome, is_error(outcome));
 }
 
 void Results::unsent(const PlannedRequest& planned) {
   each(planned, [](Tally& tally) { tally.unsent(1); });
+  seconds.unsent(planned.target, planned.at);
 }
 
 const Tally& Results::of(const Part& part) const {

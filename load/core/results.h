@@ -1,6 +1,7 @@
 #pragma once
 
 #include "load/core/load_plan.h"
+#include "load/core/second_series.h"
 #include "load/core/tally.h"
 #include <cstddef>
 #include <optional>
@@ -40,6 +41,7 @@ class Results {
   Tally whole{Duration::zero()};
   std::vector<Tally> targets;  ///< by target; empty for one
   std::vector<Tally> phases;   ///< by phase; empty for one
+  SecondSeries seconds;        ///< by target
 
  private:
   struct Cell {

@@ -81,6 +81,20 @@ double expected_arrivals(const Segment& segment) {
   return 0;
 }
 
+double expected_arrivals(const Segment& segment, Duration until) {
+  const double share = to_seconds(until) / to_seconds(segment.length);
+  Segment part = segment;
+  part.length = until;
+  if (part.length <= Duration::zero()) return 0;
+  if (!is_steady(segment) && segment.curve == Curve::linear) {
+    part.to_per_second = segment.per_second + (segment.to_per_second - segment.per_second) * share;
+  } else if (!is_steady(segment) && segment.curve == Curve::exponential) {
+    part.to_per_second =
+        segment.per_second * std::pow(segment.to_per_second / segment.per_second, share);
+  }
+  return expected_arrivals(part);
+}
+
 double seconds_until(const Segment& segment, double arrivals) {
   if (arrivals <= 0) return 0;
   const double seconds = to_seconds(segment.length);

@@ -30,6 +30,9 @@ struct Segment {
 /// The mean number of arrivals in `segment`: the integral of its rate, by formula.
 [[nodiscard]] double expected_arrivals(const Segment& segment);
 
+/// The mean number of arrivals from the start of `segment` to `until`, from 0 to its length.
+[[nodiscard]] double expected_arrivals(const Segment& segment, Duration until);
+
 /// When so much of the integral has passed, in seconds from the start of `segment`. `arrivals` is
 /// from 0 to below expected_arrivals(). Later arrivals are never earlier by more than rounding.
 [[nodiscard]] double seconds_until(const Segment& segment, double arrivals);

@@ -1,23 +1,12 @@
 #pragma once
 
+#include "load/core/ending.h"
 #include "load/core/histogram.h"
 #include <array>
 #include <cstdint>
 #include <map>
-#include <vector>
 
 namespace sluice::loadgen {
-
-/// How a request ended.
-enum class Ending {
-  answered,  ///< a whole response came, whatever its status
-  connect,   ///< no connection; nothing was sent
-  reset,     ///< the connection went away before the whole response came
-  timeout,   ///< no whole response within the timeout
-  invalid,   ///< the peer's bytes are not a response
-};
-
-inline constexpr std::size_t kEndings = 5;
 
 /// One request from plan to end; times are offsets from the start of the run.
 struct Outcome {
@@ -30,27 +19,16 @@ struct Outcome {
   std::uint64_t bytes = 0;
 };
 
-/// What happened to the requests planned in one second.
-struct Second {
-  std::uint64_t sent = 0;
-  std::uint64_t answered = 0;
-  std::uint64_t errors = 0;
-  Duration max{0};
-};
+/// True if the caller of the service would call it an error: no whole answer, or 5xx.
+[[nodiscard]] bool is_error(const Outcome& outcome);
 
 /// Sums up a run. Latency counts from the planned send time, so a server that stalls is charged for
 /// every request that fell due meanwhile, not only for those that happened to be on their way.
 /// Requests that time out count with the time they were given: leaving them out would flatter.
 class Tally {
  public:
-  static constexpr std::size_t kSecondsMax = 2 * 86'400;
-
-  /// Whether seconds() are kept.
-  enum class Seconds { kept, left_out };
-
   /// Requests planned before `warmup` are counted apart and nowhere else.
-  explicit Tally(Duration warmup, Seconds seconds = Seconds::kept)
-      : warmup_{warmup}, seconds_kept_{seconds} {}
+  explicit Tally(Duration warmup) : warmup_{warmup} {}
 
   /// A request was taken up.
   void sent(Duration planned, Duration taken);
@@ -73,7 +51,11 @@ class Tally {
   /// Answers that Sluice made itself.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
-  /// Sent, and without a whole answer: reset, timeout or invalid.
+  /// Requests without a connection, of all kinds.
+  [[nodiscard]] std::uint64_t unconnected() const;
+  /// Requests whose time ran out, with and without a connection.
+  [[nodiscard]] std::uint64_t timeouts() const;
+  /// Sent, and without a whole answer.
   [[nodiscard]] std::uint64_t lost() const;
   /// Answers with another status than 200 to 299.
   [[nodiscard]] std::uint64_t non_2xx() const;
@@ -100,8 +82,6 @@ class Tally {
 
   [[nodiscard]] const Histogram& lag() const { return lag_; }  ///< from planned to taken up
 
-  [[nodiscard]] const std::vector<Second>& seconds() const { return seconds_; }
-
   /// The latest time that a request was planned for which counts and was taken up.
   [[nodiscard]] Duration last_planned() const { return last_planned_; }
 
@@ -112,22 +92,21 @@ class Tally {
   [[nodiscard]] Duration last_end() const { return last_end_; }
 
  private:
-  Second* second_of(Duration planned);
+  template <class Kind>
+  [[nodiscard]] std::uint64_t sum_of(const Kind& is_kind) const;
 
   Duration warmup_;
-  Seconds seconds_kept_;
   std::uint64_t sent_ = 0;
   std::uint64_t warmup_sent_ = 0;
   std::uint64_t unsent_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t server_errors_ = 0;
   std::uint64_t bytes_ = 0;
-  std::array<std::uint64_t, kEndings> endings_{};
+  std::array<std::uint64_t, kEndings.size()> endings_{};
   std::map<unsigned, std::uint64_t> statuses_;  // at most 900: three digits
   Histogram latency_;
   Histogram service_;
   Histogram lag_;
-  std::vector<Second> seconds_;
   Duration last_planned_{0};
   Duration last_taken_{0};
   Duration last_end_{0};

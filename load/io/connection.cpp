@@ -15,6 +15,20 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
+namespace {
+
+// Why there is no connection.
+Ending ending_of(ErrorCode error) {
+  for (const auto ours : {asio::error::no_descriptors, asio::error::no_buffer_space,
+                          asio::error::no_memory, asio::error::address_in_use}) {
+    if (error == ours) return Ending::no_local_port;
+  }
+  if (error == boost::system::errc::address_not_available) return Ending::no_local_port;
+  return error == asio::error::timed_out ? Ending::connect_timeout : Ending::connect_refused;
+}
+
+}  // namespace
+
 Connection::Connection(asio::io_context& loop, Owner& owner) : socket_{loop}, owner_{owner} {}
 
 void Connection::send(std::string_view request_head, std::string_view request_body, bool to_head) {
@@ -54,7 +68,7 @@ void Connection::connect() {
     if (result) {
       owner_.failed("connect to " + peer_.address().to_string() + ":" +
                     std::to_string(peer_.port()) + ": " + result.message());
-      end(Ending::connect);
+      end(ending_of(result));
       return;
     }
     state_ = State::ready;

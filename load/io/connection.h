@@ -44,6 +44,8 @@ class Connection {
 
   [[nodiscard]] bool is_open() const { return state_ == State::ready; }
 
+  [[nodiscard]] bool is_connecting() const { return state_ == State::connecting; }
+
   [[nodiscard]] const WireResponse& response() const { return response_; }
 
   [[nodiscard]] WireResponse& response() { return response_; }

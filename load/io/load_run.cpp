@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "load/core/quantity.h"
 #include "load/io/connection.h"
 #include <algorithm>
 #include <array>
@@ -132,9 +133,7 @@ struct LoadRun::Impl final : Connection::Owner {
   void ended(Connection& connection, Ending ending) override;
   void dropped(Connection& connection) override;
 
-  void failed(const std::string& text) override {
-    if (first_error.empty()) first_error = text;
-  }
+  void failed(const std::string& text) override { samples.add(now(), text); }
 
   asio::io_context& loop;
   const Clock& clock;
@@ -167,7 +166,7 @@ struct LoadRun::Impl final : Connection::Owner {
   unsigned pending = 0;
   std::uint64_t next_id = 1;
   std::uint64_t cap_waits = 0;
-  std::string first_error;
+  ErrorSamples samples;
 };
 
 void LoadRun::Impl::begin() {
@@ -309,7 +308,7 @@ void LoadRun::Impl::again(Connection& connection, Ending ending) {
   if (plan.loop == Loop::open) {
     if (pacer.due(now())) pump();
   } else if (!over()) {
-    if (ending == Ending::answered || ending == Ending::timeout) {
+    if (ending == Ending::answered || timed_out(ending)) {
       dispatch(connection, {now()});
     } else {
       move_to(paused, paused.end(), connection);
@@ -358,8 +357,11 @@ void LoadRun::Impl::expire(Duration before) {
   // `before`, so this ends.
   while (!busy.empty() && busy.front().taken <= before && !ended_all) {
     Connection& connection = busy.front();
+    const bool unconnected = connection.is_connecting();
+    samples.add(now(), std::string{unconnected ? "no connection" : "no whole answer"} +
+                           " within the timeout of " + spoken(plan.timeout));
     connection.close();
-    ended(connection, Ending::timeout);
+    ended(connection, unconnected ? Ending::connect_timeout : Ending::timeout);
   }
 }
 
@@ -462,8 +464,8 @@ bool LoadRun::interrupted() const {
   return impl_->interrupted;
 }
 
-const std::string& LoadRun::first_error() const {
-  return impl_->first_error;
+const ErrorSamples& LoadRun::error_samples() const {
+  return impl_->samples;
 }
 
 }  // namespace sluice::loadgen

@@ -2,6 +2,7 @@
 
 #include "common/time/clock.h"
 
+#include "load/core/error_samples.h"
 #include "load/core/load_plan.h"
 #include "load/core/results.h"
 #include <functional>
@@ -44,8 +45,8 @@ class LoadRun {
   /// How often a request fell due with every allowed connection busy.
   [[nodiscard]] std::uint64_t cap_waits() const;
   [[nodiscard]] bool interrupted() const;
-  /// What the first connection that failed died of; empty if none did.
-  [[nodiscard]] const std::string& first_error() const;
+  /// Why requests failed.
+  [[nodiscard]] const ErrorSamples& error_samples() const;
 
  private:
   struct Impl;

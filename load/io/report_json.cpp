@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "load/io/report_parts.h"
 #include <cmath>
 
 namespace sluice::loadgen {
@@ -9,28 +10,6 @@ namespace sluice::loadgen {
 using Json = nlohmann::ordered_json;
 
 namespace {
-
-double ms(Duration duration) {
-  return std::round(to_seconds(duration) * 1e6) / 1e3;
-}
-
-double s(Duration duration) {
-  return std::round(to_seconds(duration) * 1e6) / 1e6;
-}
-
-Json percentiles(const Histogram& times) {
-  if (times.count() == 0) return nullptr;
-  return {{"min", ms(times.min())},
-          {"mean", ms(times.mean())},
-          {"p50", ms(times.percentile(50))},
-          {"p75", ms(times.percentile(75))},
-          {"p90", ms(times.percentile(90))},
-          {"p95", ms(times.percentile(95))},
-          {"p99", ms(times.percentile(99))},
-          {"p99_9", ms(times.percentile(99.9))},
-          {"p99_99", ms(times.percentile(99.99))},
-          {"max", ms(times.max())}};
-}
 
 const char* name_of(Curve curve) {
   switch (curve) {
@@ -116,13 +95,23 @@ Json requests_of(const Tally& tally) {
 }
 
 Json errors_of(const Tally& tally) {
-  return {{"total", tally.errors()},
-          {"rate", tally.error_rate()},
-          {"connect", tally.ended(Ending::connect)},
-          {"reset", tally.ended(Ending::reset)},
-          {"timeout", tally.ended(Ending::timeout)},
-          {"invalid", tally.ended(Ending::invalid)},
-          {"status_5xx", tally.server_errors()}};
+  Json out{
+      {"total", tally.errors()}, {"rate", tally.error_rate()}, {"connect", tally.unconnected()}};
+  for (const Ending ending : kEndings) {
+    if (ending != Ending::answered) out[std::string{name_of(ending)}] = tally.ended(ending);
+  }
+  out["not_sent"] = tally.unsent();
+  out["status_5xx"] = tally.server_errors();
+  return out;
+}
+
+void add_samples(const ErrorSamples& samples, Json& out) {
+  out["first"] = samples.all().empty() ? Json(nullptr) : Json(samples.first());
+  Json rows = Json::array();
+  for (const ErrorSample& sample : samples.all()) {
+    rows.push_back({{"at_s", s(sample.at)}, {"text", sample.text}});
+  }
+  out["samples"] = std::move(rows);
 }
 
 Json statuses_of(const Tally& tally) {
@@ -183,49 +172,6 @@ Json generator_of(const Report& report) {
           {"interrupted", report.interrupted}};
 }
 
-Json seconds_of(const Report& report) {
-  Json out = Json::array();
-  Duration at = report.plan.warmup;
-  for (const Second& second : report.results.whole.seconds()) {
-    Json row{{"at_s", s(at)},
-             {"sent", second.sent},
-             {"answered", second.answered},
-             {"errors", second.errors},
-             {"max_ms", ms(second.max)}};
-    if (report.track.joined()) row["replicas"] = report.track.ready_at(at);
-    out.push_back(std::move(row));
-    at += std::chrono::seconds{1};
-  }
-  return out;
-}
-
-Json scaling_of(const Report& report) {
-  const ReplicaTrack& track = report.track;
-  if (!track.joined()) return nullptr;
-  Json out{{"service", track.service()}, {"replicas_max", track.ready_max()}};
-  Json replicas = Json::array();
-  for (const auto& point : track.points()) {
-    replicas.push_back({{"at_s", s(point.at)}, {"ready", point.ready}});
-  }
-  Json cold_starts = Json::array();
-  for (const auto& cold : track.cold_starts()) {
-    cold_starts.push_back(
-        {{"at_s", s(cold.at)}, {"total_ms", ms(cold.total)}, {"replica", cold.replica}});
-  }
-  Json panics = Json::array();
-  for (const auto& panic : track.panics()) {
-    panics.push_back({{"from_s", s(panic.from)}, {"to_s", s(panic.to)}});
-  }
-  const auto zero = track.time_to_zero(report.results.whole.last_end());
-  out["replicas"] = std::move(replicas);
-  out["cold_start_count"] = track.cold_start_times().count();
-  out["cold_start_ms"] = percentiles(track.cold_start_times());
-  out["cold_starts"] = std::move(cold_starts);
-  out["panics"] = std::move(panics);
-  out["time_to_zero_s"] = zero ? Json(s(*zero)) : Json(nullptr);
-  return out;
-}
-
 Json verdicts_of(const std::vector<Verdict>& verdicts, Use use) {
   Json out = Json::array();
   for (const Verdict& verdict : verdicts) {
@@ -251,13 +197,13 @@ std::string report_json(const Report& report, const std::vector<Verdict>& verdic
            {"length_s", s(report.length)},
            {"plan", plan_of(report.plan)}};
   add_outcome(report.results.whole, out);
-  out["errors"]["first"] = report.first_error.empty() ? Json(nullptr) : Json(report.first_error);
+  add_samples(report.errors, out["errors"]);
   out["body_bytes"] = report.results.whole.bytes();
   out["generator"] = generator_of(report);
   out["targets"] = targets_of(report);
   out["phases"] = phases_of(report);
-  out["scaling"] = scaling_of(report);
-  out["seconds"] = seconds_of(report);
+  out["scaling"] = scaling_json(report);
+  out["seconds"] = seconds_json(report);
   out["fail_if"] = verdicts_of(verdicts, Use::fail_if);
   out["assert"] = verdicts_of(verdicts, Use::assertion);
   out["environment"] = {{"host", where.host},
@@ -265,7 +211,7 @@ std::string report_json(const Report& report, const std::vector<Verdict>& verdic
                         {"cpu", where.cpu},
                         {"cpus", where.cpus},
                         {"command", where.command}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return readable(out);
 }
 
 }  // namespace sluice::loadgen

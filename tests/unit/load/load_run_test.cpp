@@ -39,7 +39,7 @@ class LoadRunTest : public ::testing::Test {
     load.start([&server] { server.stop(); });
     loop_.run();
     loop_.restart();
-    first_error_ = load.first_error();
+    first_error_ = load.error_samples().first();
     connections_ = server.connections();
     return load.results().whole;
   }
@@ -256,8 +256,8 @@ TEST_F(LoadRunTest, CountsConnectionsThatAreRefused) {
   loop_.run();
 
   EXPECT_TRUE(done);
-  EXPECT_EQ(load.results().whole.ended(Ending::connect), 2U);
-  EXPECT_NE(load.first_error().find("127.0.0.1"), std::string::npos);
+  EXPECT_EQ(load.results().whole.ended(Ending::connect_refused), 2U);
+  EXPECT_NE(load.error_samples().first().find("127.0.0.1"), std::string::npos);
 }
 
 // Goal: what falls due while the only connection is busy is late, not left out.

@@ -104,7 +104,7 @@ TEST(ReportText, NamesAClosedLoop) {
   report.results.whole.finished({0s, 0s, 2ms, Ending::answered, 503, true, 0});
   report.results.whole.sent(0s, 0s);
   report.results.whole.finished({0s, 0s, 2ms, Ending::reset, 0, false, 0});
-  report.first_error = "receive: End of file";
+  report.errors.add(1500ms, "receive: End of file");
 
   EXPECT_EQ(
       report_text(report, {}),
@@ -116,7 +116,7 @@ TEST(ReportText, NamesAClosedLoop) {
       "timeouts 0\n"
       "  note                        a closed loop sends a slow server fewer requests: this "
       "latency omits those waits\n"
-      "  first error                 receive: End of file\n"
+      "  first error                 receive: End of file (at 1.5 s)\n"
       "  histogram                   <= 1 ms             5  "
       "########################################\n"
       "                              <= 2 ms             1  ########\n");
@@ -151,7 +151,7 @@ TEST(ReportText, DoesNotBlameTheGeneratorWhenNothingWasAnswered) {
   report.plan.phases[0].segments = {{50, 10s}};
   for (int i = 0; i < 10; ++i) {
     report.results.whole.sent(0s, 1s);
-    report.results.whole.finished({0s, 1s, 2s, Ending::connect});
+    report.results.whole.finished({0s, 1s, 2s, Ending::connect_refused});
   }
   report.results.whole.unsent(5);
 
