@@ -21,6 +21,7 @@
 #include <exception>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -46,12 +47,15 @@ void complain(const std::string& text) {
 // One run from the first look at the engine to the figures.
 class LoadProgram {
  public:
-  // What `cells` read outlives this. `addresses` by target.
+  // What `cells` read and `tls` outlive this. `addresses` by target.
   LoadProgram(const LoadPlan& plan, const std::vector<std::string>& addresses,
-              std::vector<CellReader> cells)
-      : plan_{plan},
-        watches_{loop_, clock_, plan_.targets, addresses},
-        run_{loop_, clock_, plan_, addresses, std::move(cells)} {}
+              std::vector<CellReader> cells, const net::ClientTls* tls)
+      : plan_{plan}, watches_{loop_, clock_, plan_.targets, addresses}, run_{loop_,
+                                                                             clock_,
+                                                                             plan_,
+                                                                             addresses,
+                                                                             std::move(cells),
+                                                                             tls} {}
 
   // False if a second interrupt ended it.
   bool run() {
@@ -201,7 +205,11 @@ int availability(const Report& report) {
   const std::string place =
       targets.size() == 1 ? targets.front().url : "any of " + grouped(targets.size()) + " targets";
   const std::string first_error = report.errors.first();
-  if (nothing_came) {
+  if (nothing_came && tally.ended(Ending::tls) > 0) {
+    complain("no TLS with " + place + " (" + first_error +
+             "); trust the authority of its certificate with --cacert FILE, or accept any with "
+             "--insecure");
+  } else if (nothing_came) {
     complain("no server answers at " + place +
              (first_error.empty() ? " within the timeout" : " (" + first_error + ")") +
              "; start one: sluice up -- COMMAND");
@@ -303,10 +311,30 @@ Result<std::vector<std::string>, Problem> resolve_all(const LoadPlan& plan) {
   return addresses;
 }
 
+// How the servers of a plan are called; null where none is under TLS.
+Result<std::unique_ptr<net::ClientTls>, Problem> tls_of(const LoadPlan& plan) {
+  if (!plan.any_tls()) return std::unique_ptr<net::ClientTls>{};
+  using Part = net::ClientTlsProblem::Part;
+  auto made = net::ClientTls::make(
+      {.ca = plan.tls.ca, .own = {plan.tls.certificate, plan.tls.key}, .verify = plan.tls.verify});
+  if (made) return *std::move(made);
+  const net::ClientTlsProblem& problem = made.error();
+  const char* const flag = problem.part == Part::ca    ? "--cacert: "
+                           : problem.part == Part::own ? "--cert and --key: "
+                                                       : "";
+  const bool lacks_ca = problem.part == Part::machine;
+  return Problem{flag + problem.what, lacks_ca ? "give them with --cacert FILE" : problem.fix};
+}
+
 int run(const Options& options, const std::vector<std::string>& args,
         const std::vector<std::string>& addresses, Replays& replays, std::ofstream& file) {
+  const auto tls = tls_of(options.plan);
+  if (!tls) {
+    complain(tls.error().text());
+    return kExitUsage;
+  }
   announce(options);
-  LoadProgram program{options.plan, addresses, replays.readers()};
+  LoadProgram program{options.plan, addresses, replays.readers(), tls->get()};
   if (!program.run()) return kInterrupted;
   const Report report = program.report();
   const std::vector<Verdict> verdicts = judge(report);

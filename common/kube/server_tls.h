@@ -2,8 +2,8 @@
 
 #include "common/base/result.h"
 #include "common/kube/access.h"
+#include "common/net/tls/client_tls.h"
 #include "common/net/tls/tls.h"
-#include "common/net/tls/tls_session.h"
 
 #include <memory>
 #include <string>
@@ -24,11 +24,10 @@ class ServerTls final : public net::TlsSessions {
   [[nodiscard]] std::unique_ptr<net::TlsSession> make_session(int descriptor) override;
 
  private:
-  explicit ServerTls(std::string server_name);
+  ServerTls(std::string server_name, std::unique_ptr<net::ClientTls> client);
 
   std::string server_name_;
-  net::SocketMethod socket_method_;
-  net::SslContext context_;
+  std::unique_ptr<net::ClientTls> client_;
 };
 
 }  // namespace sluice::kube

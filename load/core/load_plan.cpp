@@ -57,6 +57,11 @@ Duration Phase::length() const {
   return length;
 }
 
+bool LoadPlan::any_tls() const {
+  return std::any_of(targets.begin(), targets.end(),
+                     [](const TargetPlan& plan) { return plan.target.tls; });
+}
+
 std::optional<std::size_t> LoadPlan::target_named(std::string_view wanted) const {
   return place_of(targets, wanted);
 }

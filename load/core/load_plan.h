@@ -55,6 +55,14 @@ struct Phase {
   [[nodiscard]] Duration length() const;
 };
 
+/// How servers are called over TLS; all as PEM.
+struct TlsPlan {
+  bool verify = true;       ///< false: any certificate will do
+  std::string ca;           ///< the authorities that are trusted; empty: those of the machine
+  std::string certificate;  ///< shown to servers that ask for one; empty: none
+  std::string key;
+};
+
 /// Everything one run does, settled before it starts.
 struct LoadPlan {
   std::string name;                    ///< of the scenario; empty: there is none
@@ -74,10 +82,13 @@ struct LoadPlan {
   std::optional<Duration> duration = std::chrono::seconds{30};  ///< of the measured part
   Duration warmup{0};                           ///< before the measured part; not counted
   Duration timeout = std::chrono::seconds{30};  ///< from taking up a request to its whole answer
+  TlsPlan tls;
   std::string ids;  ///< not empty: each request carries `X-Request-Id: <ids>-<n>`, n from 1
 
   std::vector<Expression> conditions;  ///< at most kConditionsMax
 
+  /// Whether a target is under TLS.
+  [[nodiscard]] bool any_tls() const;
   /// The place of a target or a phase with this name; nothing if there is none.
   [[nodiscard]] std::optional<std::size_t> target_named(std::string_view name) const;
   [[nodiscard]] std::optional<std::size_t> phase_named(std::string_view name) const;

@@ -222,6 +222,13 @@ std::string notes(const Report& report) {
     text +=
         line("service time", percentiles(report.results.whole.service()) + ", from actual send");
   }
+  const Histogram& connecting = report.results.whole.connecting();
+  if (connecting.count() > 0) {
+    text +=
+        line("connecting", grouped(connecting.count()) +
+                               (connecting.count() == 1 ? " connection    " : " connections    ") +
+                               percentiles(connecting));
+  }
   if (report.plan.warmup > Duration::zero()) {
     text += line("warm-up", spoken(report.plan.warmup) + ", " +
                                 grouped(report.results.whole.warmup_sent()) +

@@ -42,6 +42,10 @@ void Results::finished(const PlannedRequest& planned, const Outcome& outcome) {
   seconds.finished(planned.target, outcome, is_error(outcome));
 }
 
+void Results::connected(const PlannedRequest& planned, Duration taken) {
+  each(planned, [&](Tally& tally) { tally.connected(planned.at, taken); });
+}
+
 void Results::unsent(const PlannedRequest& planned) {
   each(planned, [](Tally& tally) { tally.unsent(1); });
   seconds.unsent(planned.target, planned.at);

@@ -32,6 +32,8 @@ class Results {
   void sent(const PlannedRequest& planned, Duration taken);
   /// The request ended. The planned time is that of `planned`.
   void finished(const PlannedRequest& planned, const Outcome& outcome);
+  /// The connection that it needed took this long.
+  void connected(const PlannedRequest& planned, Duration taken);
   /// It fell due and was never taken up.
   void unsent(const PlannedRequest& planned);
 

@@ -41,6 +41,10 @@ std::uint64_t Tally::sum_of(const Kind& is_kind) const {
   return sum;
 }
 
+void Tally::connected(Duration planned, Duration taken) {
+  if (planned >= warmup_) connecting_.record(taken);
+}
+
 std::uint64_t Tally::cut() const {
   return sent_ - sum_of([](Ending) { return true; });
 }

@@ -33,6 +33,8 @@ class Tally {
   /// A request was taken up.
   void sent(Duration planned, Duration taken);
   void finished(const Outcome& outcome);
+  /// A request planned for then had to wait for its connection, and with TLS for that.
+  void connected(Duration planned, Duration taken);
 
   /// `requests` fell due and were never taken up.
   void unsent(std::uint64_t requests) { unsent_ += requests; }
@@ -82,6 +84,9 @@ class Tally {
 
   [[nodiscard]] const Histogram& lag() const { return lag_; }  ///< from planned to taken up
 
+  /// What requests that opened a connection waited for it, TLS included.
+  [[nodiscard]] const Histogram& connecting() const { return connecting_; }
+
   /// The latest time that a request was planned for which counts and was taken up.
   [[nodiscard]] Duration last_planned() const { return last_planned_; }
 
@@ -107,6 +112,7 @@ class Tally {
   Histogram latency_;
   Histogram service_;
   Histogram lag_;
+  Histogram connecting_;
   Duration last_planned_{0};
   Duration last_taken_{0};
   Duration last_end_{0};

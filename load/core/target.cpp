@@ -3,6 +3,7 @@
 #include "common/values/whole_number.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <utility>
@@ -11,12 +12,30 @@ namespace sluice::loadgen {
 
 namespace {
 
+constexpr std::uint16_t kPort = 80;
+constexpr std::uint16_t kTlsPort = 443;
 constexpr std::size_t kUrlBytesMax = 8192;
 constexpr std::string_view kExample = "write it like http://app.localhost:8080/path";
 
 Problem bad_url(std::string_view why, std::string_view url) {
   return Problem{std::string{why} + ": '" + std::string{url.substr(0, 80)} + "'",
                  std::string{kExample}};
+}
+
+struct Scheme {
+  std::string_view begin;
+  bool tls;
+};
+
+constexpr std::array<Scheme, 3> kSchemes{{{"http://", false}, {"https://", true}, {"", false}}};
+
+// Null for one that is not known. Without any it is the last of them.
+const Scheme* scheme_of(std::string_view url) {
+  const bool has_one = url.substr(0, url.find_first_of("/?#")).ends_with(':');
+  for (const Scheme& scheme : kSchemes) {
+    if (scheme.begin.empty() != has_one && url.starts_with(scheme.begin)) return &scheme;
+  }
+  return nullptr;
 }
 
 bool is_visible(char c) {
@@ -49,16 +68,11 @@ Result<Target, Problem> parse_target(std::string_view url) {
   if (!std::all_of(url.begin(), url.end(), is_visible)) {
     return bad_url("the URL holds blanks or bytes that must be percent-encoded", url);
   }
-  if (url.starts_with("https://")) {
-    return Problem{"https is not supported yet: '" + std::string{url.substr(0, 80)} + "'",
-                   "give the http:// URL of a front door without TLS"};
+  const Scheme* const scheme = scheme_of(url);
+  if (scheme == nullptr) {
+    return bad_url("the URL does not begin with http:// or https://", url);
   }
-  constexpr std::string_view kScheme = "http://";
-  const bool has_scheme = url.substr(0, url.find_first_of("/?#")).ends_with(':');
-  if (has_scheme && !url.starts_with(kScheme)) {
-    return bad_url("the URL does not begin with http://", url);
-  }
-  const std::string_view rest = has_scheme ? url.substr(kScheme.size()) : url;
+  const std::string_view rest = url.substr(scheme->begin.size());
   const std::size_t path_at = rest.find_first_of("/?#");
   const std::string_view authority = rest.substr(0, path_at);
   if (authority.find('@') != std::string_view::npos) {
@@ -66,6 +80,8 @@ Result<Target, Problem> parse_target(std::string_view url) {
   }
   const auto [host, port] = split_authority(authority);
   Target target;
+  target.tls = scheme->tls;
+  target.port = scheme->tls ? kTlsPort : kPort;
   target.authority = authority;
   target.host = host.starts_with('[') && host.ends_with(']') && host.size() > 2
                     ? host.substr(1, host.size() - 2)

@@ -8,10 +8,11 @@
 
 namespace sluice::loadgen {
 
-/// Where requests go: an `http` URL taken apart.
+/// Where requests go: an `http` or `https` URL taken apart.
 struct Target {
   std::string host;         ///< lower case, without brackets
   std::uint16_t port = 80;  ///< 1 to 65535
+  bool tls = false;         ///< under TLS
   std::string path = "/";   ///< with the query, without the fragment
   std::string authority;    ///< value of the Host header: `app.localhost:8080`
 
@@ -19,7 +20,7 @@ struct Target {
   [[nodiscard]] bool is_localhost() const;
 };
 
-/// Reads `[http://]HOST[:PORT][/PATH]`, at most 8 KiB.
+/// Reads `[http[s]://]HOST[:PORT][/PATH]`, at most 8 KiB. Without a port 80, under TLS 443.
 [[nodiscard]] Result<Target, Problem> parse_target(std::string_view url);
 
 /// True if `name: value` may be sent as a header: a token, and a value without control characters.

@@ -4,18 +4,25 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace sluice::loadgen {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
+using TlsState = net::TlsStep::State;
 
 namespace {
+
+// What ALPN offers.
+constexpr const char* kProtocols = "http/1.1";
 
 // Why there is no connection.
 Ending ending_of(ErrorCode error) {
@@ -46,6 +53,8 @@ void Connection::send(std::string_view request_head, std::string_view request_bo
 
 void Connection::close() {
   ++epoch_;
+  if (tls_) tls_->close_notify();
+  tls_.reset();
   ErrorCode ignored;
   socket_.close(ignored);
   state_ = State::closed;
@@ -58,34 +67,102 @@ void Connection::connect() {
   ErrorCode error;
   state_ = State::connecting;
   carried_ = 0;
-  socket_.open(peer_.protocol(), error);
+  socket_.open(peer_->endpoint.protocol(), error);
   // Without Nagle's wait a request of two segments would be held back for the peer's delayed ack.
   if (!error) socket_.set_option(tcp::no_delay{true}, error);
   ++pending_;
   const auto done = [this, epoch = epoch_](ErrorCode result) {
     --pending_;
-    if (epoch != epoch_) return;
-    if (result) {
-      owner_.failed("connect to " + peer_.address().to_string() + ":" +
-                    std::to_string(peer_.port()) + ": " + result.message());
-      end(ending_of(result));
-      return;
-    }
-    state_ = State::ready;
-    write();
-    if (epoch == epoch_) read();
+    if (epoch == epoch_) on_connected(result);
   };
   if (error) {
     // Told from the loop, not from inside send(): the owner is in the middle of its own step.
     asio::post(socket_.get_executor(), [done, error] { done(error); });
     return;
   }
-  socket_.async_connect(peer_, done);
+  socket_.async_connect(peer_->endpoint, done);
+}
+
+std::string Connection::place_text() const {
+  return peer_->endpoint.address().to_string() + ":" + std::to_string(peer_->endpoint.port());
+}
+
+void Connection::on_connected(ErrorCode error) {
+  if (error) {
+    const bool no_port = error == boost::system::errc::address_not_available;
+    owner_.failed("connect to " + place_text() + ": " +
+                  (no_port ? "no local port is free: give --reuse always, or fewer connections"
+                           : error.message()));
+    end(ending_of(error));
+    return;
+  }
+  if (peer_->tls == nullptr) {
+    opened();
+    return;
+  }
+  tls_ = peer_->tls->make_session(socket_.native_handle(), peer_->name, kProtocols);
+  CHECK(tls_ != nullptr);
+  shake_hands();
+}
+
+void Connection::shake_hands() {
+  const TlsState state = tls_->handshake();
+  if (state == TlsState::done) {
+    opened();
+  } else if (state == TlsState::want_read || state == TlsState::want_write) {
+    when_ready(state, [this] { shake_hands(); });
+  } else {
+    owner_.failed("TLS with " + peer_->name + " at " + place_text() + ": " + tls_->problem());
+    end(Ending::tls);
+  }
+}
+
+void Connection::opened() {
+  state_ = State::ready;
+  const std::uint64_t epoch = epoch_;
+  owner_.connected(*this);
+  write();
+  if (epoch == epoch_) read();
+}
+
+// Runs `step` once the socket is ready for what the session wants.
+template <class Step>
+void Connection::when_ready(TlsState what, Step step) {
+  ++pending_;
+  socket_.async_wait(
+      what == TlsState::want_write ? tcp::socket::wait_write : tcp::socket::wait_read,
+      [this, epoch = epoch_, step](ErrorCode) {
+        --pending_;
+        // An error of the socket is what the session meets next.
+        if (epoch == epoch_) step();
+      });
 }
 
 void Connection::write() {
   writing_ = true;
   ++carried_;
+  if (tls_) {
+    write_encrypted();
+  } else {
+    write_plain();
+  }
+}
+
+// A session that fails is left to the read, which sees it too, and perhaps an answer before that.
+void Connection::write_encrypted() {
+  const net::TlsStep step = tls_->write(request_head_, request_body_);
+  const std::size_t of_head = std::min(step.bytes, request_head_.size());
+  request_head_.remove_prefix(of_head);
+  request_body_.remove_prefix(step.bytes - of_head);
+  if (request_head_.empty() && request_body_.empty()) {
+    writing_ = false;
+  } else if (step.state != TlsState::failed) {
+    when_ready(step.state == TlsState::want_read ? step.state : TlsState::want_write,
+               [this] { write_encrypted(); });
+  }
+}
+
+void Connection::write_plain() {
   ++pending_;
   const auto done = [this, epoch = epoch_](ErrorCode error, std::size_t) {
     --pending_;
@@ -106,12 +183,43 @@ void Connection::write() {
 // One read is always under way on an open connection, also while it is idle: so a peer's close is
 // seen before the next request runs into it.
 void Connection::read() {
+  if (tls_ && tls_->may_have_more()) {
+    ++pending_;
+    asio::post(socket_.get_executor(), [this, epoch = epoch_] {
+      --pending_;
+      if (epoch == epoch_) read_encrypted();
+    });
+    return;
+  }
+  if (tls_) {
+    when_ready(TlsState::want_read, [this] { read_encrypted(); });
+    return;
+  }
   ++pending_;
   socket_.async_read_some(asio::buffer(buffer_.data() + filled_, buffer_.size() - filled_),
                           [this, epoch = epoch_](ErrorCode error, std::size_t bytes) {
                             --pending_;
                             if (epoch == epoch_) on_read(error, bytes);
                           });
+}
+
+void Connection::read_encrypted() {
+  const net::TlsStep step = tls_->read(buffer_.data() + filled_, buffer_.size() - filled_);
+  switch (step.state) {
+    case TlsState::done:
+      on_read({}, step.bytes);
+      return;
+    case TlsState::want_read:
+    case TlsState::want_write:
+      when_ready(step.state, [this] { read_encrypted(); });
+      return;
+    case TlsState::ended:
+      on_read(asio::error::eof, 0);
+      return;
+    case TlsState::failed:
+      on_read(asio::error::connection_reset, 0);
+      return;
+  }
 }
 
 void Connection::on_read(ErrorCode error, std::size_t bytes) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "common/net/tls/client_tls.h"
+
 #include <boost/asio/ip/tcp.hpp>
 
 #include "load/core/replay.h"
@@ -7,10 +9,18 @@
 #include "load/io/wire_response.h"
 #include <array>
 #include <list>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace sluice::loadgen {
+
+/// Where connections lead.
+struct Peer {
+  boost::asio::ip::tcp::endpoint endpoint;
+  const net::ClientTls* tls = nullptr;  ///< null: in clear text
+  std::string name = {};                ///< under TLS the name or IP that the peer has to prove
+};
 
 /// One client connection with at most one request on its way. It connects when it must, keeps alive
 /// when it may, and reports to its owner how each request ended, exactly once. All calls and all
@@ -23,6 +33,8 @@ class Connection {
     /// The request of `connection` has ended; it may be given the next one at once.
     /// Status and the like are read from `connection.response()`.
     virtual void ended(Connection& connection, Ending ending) = 0;
+    /// `connection` was opened for the request on its way.
+    virtual void connected(Connection& connection) = 0;
     /// An idle connection was closed by the peer.
     virtual void dropped(Connection& connection) = 0;
     /// A connection attempt or a connection failed with this text.
@@ -33,7 +45,8 @@ class Connection {
   Connection(boost::asio::io_context& loop, Owner& owner);
 
   /// Where to connect when it sends next; of an open connection the place it is connected to.
-  void aim(const boost::asio::ip::tcp::endpoint& peer) { peer_ = peer; }
+  /// `peer` outlives the connection.
+  void aim(const Peer& peer) { peer_ = &peer; }
 
   /// Sends `head` and `body`; both are borrowed until the end is reported. `to_head`: a HEAD
   /// request.
@@ -68,18 +81,28 @@ class Connection {
   enum class State { closed, connecting, ready };
 
   void connect();
+  void on_connected(boost::system::error_code error);
+  void shake_hands();
+  void opened();
   void write();
+  void write_plain();
+  void write_encrypted();
   void read();
+  void read_encrypted();
+  template <class Step>
+  void when_ready(net::TlsStep::State what, Step step);
+  [[nodiscard]] std::string place_text() const;
   void on_read(boost::system::error_code error, std::size_t bytes);
   void take_bytes();
   void end(Ending ending);
 
   boost::asio::ip::tcp::socket socket_;
-  boost::asio::ip::tcp::endpoint peer_;
+  std::unique_ptr<net::TlsSession> tls_;  // over socket_; null: in clear text
+  const Peer* peer_ = nullptr;
   Owner& owner_;  // owns this connection
   WireResponse response_;
   std::string_view request_head_;
-  std::string_view request_body_;
+  std::string_view request_body_;  // under TLS both are what is left to be written
   State state_ = State::closed;
   bool busy_ = false;
   bool writing_ = false;

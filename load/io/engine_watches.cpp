@@ -13,11 +13,15 @@ EngineWatches::EngineWatches(boost::asio::io_context& loop, const Clock& clock,
   std::map<Address, std::size_t> known;
   std::vector<std::pair<Address, std::vector<Target>>> groups;
   for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i].target.tls) {
+      places_.emplace_back();
+      continue;
+    }
     const Address address{addresses.at(i), targets[i].target.port};
     const auto [found, is_new] = known.emplace(address, groups.size());
     if (is_new) groups.push_back({address, {}});
     std::vector<Target>& group = groups[found->second].second;
-    places_.push_back({found->second, group.size()});
+    places_.emplace_back(Place{found->second, group.size()});
     group.push_back(targets[i].target);
   }
   for (auto& [address, group] : groups) {
@@ -27,6 +31,7 @@ EngineWatches::EngineWatches(boost::asio::io_context& loop, const Clock& clock,
 
 void EngineWatches::start(std::function<void()> ready) {
   waiting_ = watches_.size();
+  if (waiting_ == 0) ready();
   for (EngineWatch& watch : watches_) {
     watch.start([this, ready] {
       if (--waiting_ == 0) ready();
@@ -44,6 +49,7 @@ void EngineWatches::on_change(const std::function<void()>& changed) {
 
 void EngineWatches::stop(std::function<void()> closed) {
   waiting_ = watches_.size();
+  if (waiting_ == 0) closed();
   for (EngineWatch& watch : watches_) {
     watch.stop([this, closed] {
       if (--waiting_ == 0) closed();
@@ -53,7 +59,9 @@ void EngineWatches::stop(std::function<void()> closed) {
 
 std::vector<ReplicaTrack> EngineWatches::tracks() const {
   std::vector<ReplicaTrack> out;
-  for (const Place& place : places_) out.push_back(watches_[place.watch].tracks()[place.target]);
+  for (const std::optional<Place>& place : places_) {
+    out.push_back(place ? watches_[place->watch].tracks()[place->target] : ReplicaTrack{});
+  }
   return out;
 }
 

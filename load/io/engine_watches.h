@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,9 @@ class EngineWatches {
   };
 
   std::deque<EngineWatch> watches_;
-  std::vector<Place> places_;  // by target
-  std::size_t waiting_ = 0;    // watches that have not called back yet
+  // By target. None under TLS: the API of an engine is spoken to in clear text.
+  std::vector<std::optional<Place>> places_;
+  std::size_t waiting_ = 0;  // watches that have not called back yet
 };
 
 }  // namespace sluice::loadgen

@@ -7,7 +7,7 @@
 namespace sluice::loadgen {
 
 void declare(CLI::App& app, Flags& flags) {
-  app.add_option("URL", flags.url, "where to send: [http://]HOST[:PORT][/PATH]");
+  app.add_option("URL", flags.url, "where to send: [http[s]://]HOST[:PORT][/PATH]");
   app.add_option("-f,--file", flags.file,
                  "a scenario of targets, phases and assertions (load/README.md); flags beside it\n"
                  "win over its defaults")
@@ -45,6 +45,7 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--reuse", flags.reuse,
                  "requests per connection: always, never (1) or a number (always)")
       ->type_name("always|never|N");
+  declare(app, flags.protocol);
   app.add_flag("--ids", flags.ids, "send X-Request-Id: RUN-N, N from 1");
   app.add_option(
          "--fail-if", flags.fail_if,

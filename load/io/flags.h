@@ -1,5 +1,6 @@
 #pragma once
 
+#include "load/io/protocol_flags.h"
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,7 @@ struct Flags {
   std::vector<std::string> fail_if;
   std::string output = "text";
   bool ids = false;
+  ProtocolFlags protocol;
 };
 
 /// Adds the flags to `app`, which puts what it reads into `flags`; that one outlives its parsing.

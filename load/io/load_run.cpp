@@ -1,5 +1,7 @@
 #include "load/io/load_run.h"
 
+#include "common/base/check.h"
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
@@ -63,9 +65,9 @@ struct Destination {
   std::array<std::string, kSentAs> ends;
 };
 
-// Connections to one address, which all targets there share.
+// Connections to one peer, which all targets there share.
 struct Pool {
-  asio::ip::tcp::endpoint peer;
+  Peer peer;
   Connections idle;  // open; most recently used first, so that surplus ones grow old
 };
 
@@ -73,7 +75,8 @@ struct Pool {
 
 struct LoadRun::Impl final : Connection::Owner {
   Impl(asio::io_context& io, const Clock& time, const LoadPlan& what,
-       const std::vector<std::string>& addresses, std::vector<CellReader> cells)
+       const std::vector<std::string>& addresses, std::vector<CellReader> cells,
+       const net::ClientTls* tls)
       : loop{io},
         clock{time},
         plan{what},
@@ -82,17 +85,23 @@ struct LoadRun::Impl final : Connection::Owner {
         left{what.count.value_or(std::numeric_limits<std::uint64_t>::max())} {
     for (std::size_t i = 0; i < plan.targets.size(); ++i) {
       const TargetPlan& target = plan.targets[i];
-      const asio::ip::tcp::endpoint peer{asio::ip::make_address(addresses.at(i)),
-                                         target.target.port};
-      destinations.emplace_back(target, pool_of(peer), plan);
+      Peer peer{{asio::ip::make_address(addresses.at(i)), target.target.port}};
+      if (target.target.tls) {
+        CHECK(tls != nullptr);
+        peer.tls = tls;
+        peer.name = target.target.host;
+      }
+      destinations.emplace_back(target, pool_of(std::move(peer)), plan);
     }
   }
 
-  std::size_t pool_of(const asio::ip::tcp::endpoint& peer) {
-    const auto found = std::find_if(pools.begin(), pools.end(),
-                                    [&peer](const Pool& pool) { return pool.peer == peer; });
+  std::size_t pool_of(Peer peer) {
+    const auto found = std::find_if(pools.begin(), pools.end(), [&peer](const Pool& pool) {
+      return pool.peer.endpoint == peer.endpoint && pool.peer.tls == peer.tls &&
+             pool.peer.name == peer.name;
+    });
     const auto place = static_cast<std::size_t>(found - pools.begin());
-    if (found == pools.end()) pools.emplace_back().peer = peer;
+    if (found == pools.end()) pools.emplace_back().peer = std::move(peer);
     return place;
   }
 
@@ -132,6 +141,10 @@ struct LoadRun::Impl final : Connection::Owner {
 
   void ended(Connection& connection, Ending ending) override;
   void dropped(Connection& connection) override;
+
+  void connected(Connection& connection) override {
+    results.connected(connection.planned, now() - connection.taken);
+  }
 
   void failed(const std::string& text) override { samples.add(now(), text); }
 
@@ -426,8 +439,9 @@ void LoadRun::Impl::wait_until_quiet() {
 }
 
 LoadRun::LoadRun(asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
-                 const std::vector<std::string>& addresses, std::vector<CellReader> cells)
-    : impl_{std::make_unique<Impl>(loop, clock, plan, addresses, std::move(cells))} {}
+                 const std::vector<std::string>& addresses, std::vector<CellReader> cells,
+                 const net::ClientTls* tls)
+    : impl_{std::make_unique<Impl>(loop, clock, plan, addresses, std::move(cells), tls)} {}
 
 LoadRun::~LoadRun() = default;
 

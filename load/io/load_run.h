@@ -1,5 +1,6 @@
 #pragma once
 
+#include "common/net/tls/client_tls.h"
 #include "common/time/clock.h"
 
 #include "load/core/error_samples.h"
@@ -23,9 +24,11 @@ namespace sluice::loadgen {
 class LoadRun {
  public:
   /// `loop` and `clock` outlive the run; `addresses` are numeric IP addresses of the hosts of the
-  /// plan's targets. `cells` are those of the replays, by phase.
+  /// plan's targets. `cells` are those of the replays, by phase. `tls` outlives the run too; it is
+  /// there if a target is under TLS.
   LoadRun(boost::asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
-          const std::vector<std::string>& addresses, std::vector<CellReader> cells = {});
+          const std::vector<std::string>& addresses, std::vector<CellReader> cells = {},
+          const net::ClientTls* tls = nullptr);
   ~LoadRun();
   LoadRun(const LoadRun&) = delete;
   LoadRun& operator=(const LoadRun&) = delete;

@@ -244,6 +244,7 @@ Result<Options, Refusal> settle(const Flags& flags) {
   } else if (auto problem = read_single(flags, options.plan)) {
     return Refusal{*problem};
   }
+  if (auto problem = read_protocols(flags.protocol, options.plan)) return Refusal{*problem};
   if (auto refusal = read_output(flags, options)) return *std::move(refusal);
   return options;
 }

@@ -127,6 +127,7 @@ void add_outcome(const Tally& tally, Json& out) {
   out["errors"] = errors_of(tally);
   out["latency_ms"] = percentiles(tally.latency());
   out["service_ms"] = percentiles(tally.service());
+  out["connect_ms"] = percentiles(tally.connecting());
 }
 
 Json targets_of(const Report& report) {

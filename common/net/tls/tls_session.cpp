@@ -65,6 +65,18 @@ struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
 
+// RFC 7301: each name behind its length.
+std::string on_the_wire(std::string_view protocols) {
+  std::string list;
+  while (!protocols.empty()) {
+    const std::string_view name = protocols.substr(0, protocols.find(','));
+    list += static_cast<char>(name.size());
+    list += name;
+    protocols.remove_prefix(std::min(name.size() + 1, protocols.size()));
+  }
+  return list;
+}
+
 class OpenSslSession final : public TlsSession {
  public:
   explicit OpenSslSession(int descriptor) { wire_.descriptor = descriptor; }
@@ -176,7 +188,7 @@ class OpenSslSession final : public TlsSession {
       if (SSL_set1_host(ssl, callee.verified.c_str()) != 1) return false;
     }
     if (callee.protocol.empty()) return true;
-    const std::string offered = static_cast<char>(callee.protocol.size()) + callee.protocol;
+    const std::string offered = on_the_wire(callee.protocol);
     return SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(offered.data()),
                                static_cast<unsigned>(offered.size())) == 0;
   }

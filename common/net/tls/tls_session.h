@@ -36,7 +36,7 @@ struct TlsCallee {
   std::string server_name{};  ///< sent as SNI
   std::string verified{};     ///< a DNS name that the certificate must be for
   std::string also_named{};   ///< and one more that it must list, letter for letter
-  std::string protocol{};     ///< offered by ALPN
+  std::string protocol{};     ///< offered by ALPN; several, as "h2,http/1.1", most wanted first
 };
 
 /// A session over `descriptor`, which stays the caller's; server or client as the context is.

@@ -187,6 +187,7 @@ TEST(Target, SplitsUrls) {
         Case{"[::1]:81", "::1", 81, "/", "[::1]:81"},
         Case{"http://App.Example/a?b=1#c", "app.example", 80, "/a?b=1", "App.Example"},
         Case{"http://127.0.0.1?q", "127.0.0.1", 80, "/?q", "127.0.0.1"},
+        Case{"https://a/b", "a", 443, "/b", "a"},
         Case{"http://[::1]:81/", "::1", 81, "/", "[::1]:81"}}) {
     const auto target = parse_target(expected.url);
     ASSERT_TRUE(target) << expected.url;
@@ -199,12 +200,18 @@ TEST(Target, SplitsUrls) {
 
 TEST(Target, RefusesUrlsItCannotServe) {
   for (const char* url :
-       {"", "https://app", "ftp://app", "http://", "http://:80", "http://a:0", "http://a:65536",
+       {"", "https://", "ftp://app", "http://", "http://:80", "http://a:0", "http://a:65536",
         "http://a:b", "http://u@a", "http://a/b c", "http://a/\r\nX: y", "http://[::1", "http://[]",
         "http://[::1]x", "http:/a", ":80", "/path"}) {
     EXPECT_FALSE(parse_target(url)) << url;
   }
   EXPECT_FALSE(parse_target("http://a/" + std::string(9000, 'a')));
+}
+
+TEST(Target, IsUnderTlsWithHttps) {
+  EXPECT_TRUE(parse_target("https://a:80")->tls);
+  EXPECT_FALSE(parse_target("http://a:443")->tls);
+  EXPECT_FALSE(parse_target("a")->tls);
 }
 
 TEST(Target, RecognizesLoopbackNames) {

@@ -1,9 +1,10 @@
 #include "tests/unit/load/scripted_server.h"
 
+#include "common/net/stream.h"
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/write.hpp>
 
 #include <array>
 #include <utility>
@@ -17,9 +18,10 @@ using ErrorCode = boost::system::error_code;
 namespace {
 
 struct Session {
-  explicit Session(tcp::socket taken) : socket{std::move(taken)} {}
+  explicit Session(net::Socket taken) : stream{std::move(taken)} {}
 
-  tcp::socket socket;
+  net::Stream stream;
+  std::unique_ptr<net::TlsSession> shaking;  // until its handshake is done
   std::array<char, 4096> buffer{};
   std::string received;
   std::string answer;
@@ -28,20 +30,45 @@ struct Session {
 }  // namespace
 
 struct ScriptedServer::Impl {
-  Impl(asio::io_context& loop, std::function<Reply(std::string_view)> what)
-      : acceptor{loop, {asio::ip::address_v4::loopback(), 0}}, script{std::move(what)} {}
+  Impl(asio::io_context& loop, std::function<Reply(std::string_view)> what,
+       net::TlsSessions* sessions_over)
+      : acceptor{loop, {asio::ip::address_v4::loopback(), 0}},
+        script{std::move(what)},
+        tls{sessions_over} {}
 
   void accept() {
     acceptor.async_accept([this](ErrorCode error, tcp::socket socket) {
       if (error) return;
-      sessions.push_back(std::make_unique<Session>(std::move(socket)));
-      read(*sessions.back());
+      Session& session =
+          *sessions.emplace_back(std::make_unique<Session>(net::Socket{std::move(socket)}));
+      net::prepare(session.stream.socket());
+      if (tls != nullptr) {
+        session.shaking = tls->make_session(session.stream.native_handle());
+        shake_hands(session);
+      } else {
+        read(session);
+      }
       accept();
     });
   }
 
+  void shake_hands(Session& session) {
+    using State = net::TlsStep::State;
+    const State state = session.shaking->handshake();
+    if (state == State::done) {
+      session.stream = net::Stream{std::move(session.stream.socket()), std::move(session.shaking)};
+      read(session);
+    } else if (state == State::want_read) {
+      session.stream.socket().async_wait(net::Socket::wait_read, [this, &session](ErrorCode error) {
+        if (!error) shake_hands(session);
+      });
+    } else {
+      session.stream.close();
+    }
+  }
+
   void read(Session& session) {
-    session.socket.async_read_some(asio::buffer(session.buffer),
+    session.stream.async_read_some(asio::buffer(session.buffer),
                                    [this, &session](ErrorCode error, std::size_t bytes) {
                                      if (error) return;
                                      session.received.append(session.buffer.data(), bytes);
@@ -58,19 +85,29 @@ struct ScriptedServer::Impl {
     const Reply reply = script(std::string_view{session.received}.substr(0, end + 4));
     session.received.erase(0, end + 4);
     session.answer = reply.bytes;
-    asio::async_write(session.socket, asio::buffer(session.answer),
-                      [this, &session, after = reply.after](ErrorCode error, std::size_t) {
-                        if (error) return;
-                        finish(session, after);
-                      });
+    write(session, reply.after);
+  }
+
+  void write(Session& session, After after) {
+    const std::array<asio::const_buffer, 2> parts{asio::buffer(session.answer), {}};
+    session.stream.async_write_some(parts,
+                                    [this, &session, after](ErrorCode error, std::size_t bytes) {
+                                      if (error) return;
+                                      session.answer.erase(0, bytes);
+                                      if (session.answer.empty()) {
+                                        finish(session, after);
+                                      } else {
+                                        write(session, after);
+                                      }
+                                    });
   }
 
   void finish(Session& session, After after) {
     ErrorCode ignored;
     if (after == After::reset)
-      session.socket.set_option(asio::socket_base::linger{true, 0}, ignored);
+      session.stream.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
     if (after != After::keep) {
-      session.socket.close(ignored);
+      session.stream.close();
     } else {
       read(session);
     }
@@ -78,12 +115,13 @@ struct ScriptedServer::Impl {
 
   tcp::acceptor acceptor;
   std::function<Reply(std::string_view)> script;
+  net::TlsSessions* tls;
   std::vector<std::unique_ptr<Session>> sessions;
 };
 
 ScriptedServer::ScriptedServer(asio::io_context& loop,
-                               std::function<Reply(std::string_view)> script)
-    : impl_{std::make_unique<Impl>(loop, std::move(script))} {
+                               std::function<Reply(std::string_view)> script, net::TlsSessions* tls)
+    : impl_{std::make_unique<Impl>(loop, std::move(script), tls)} {
   impl_->accept();
 }
 
@@ -100,7 +138,7 @@ std::size_t ScriptedServer::connections() const {
 void ScriptedServer::stop() {
   ErrorCode ignored;
   impl_->acceptor.close(ignored);
-  for (const auto& session : impl_->sessions) session->socket.close(ignored);
+  for (const auto& session : impl_->sessions) session->stream.close();
 }
 
 std::string ScriptedServer::ok(std::string_view body) {

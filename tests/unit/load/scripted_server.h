@@ -11,6 +11,10 @@ namespace boost::asio {
 class io_context;
 }
 
+namespace sluice::net {
+class TlsSessions;
+}
+
 namespace sluice::loadgen {
 
 /// An HTTP server of a few lines that answers what a test sets, on the loop of the test and
@@ -24,8 +28,10 @@ class ScriptedServer {
     After after = After::keep;
   };
 
-  /// `script` gets each request's head, in order of arrival over all connections.
-  ScriptedServer(boost::asio::io_context& loop, std::function<Reply(std::string_view)> script);
+  /// `script` gets each request's head, in order of arrival over all connections. With `tls`, which
+  /// outlives the server, connections are under it.
+  ScriptedServer(boost::asio::io_context& loop, std::function<Reply(std::string_view)> script,
+                 net::TlsSessions* tls = nullptr);
   ~ScriptedServer();
   ScriptedServer(const ScriptedServer&) = delete;
   ScriptedServer& operator=(const ScriptedServer&) = delete;

@@ -1,0 +1,77 @@
+#include "load/io/protocol_flags.h"
+
+#include "common/files/file_io.h"
+#include "common/values/flag_checks.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace sluice::loadgen {
+
+namespace {
+
+// What `path`, the value of `flag`, holds; an empty path nothing.
+Result<std::string, Problem> content_of(const std::string& flag, const std::string& path) {
+  using Text = Result<std::string, Problem>;
+  // Said outright: a string would also do for a Problem.
+  if (path.empty()) return Text{boost::system::in_place_value, std::string{}};
+  auto content = files::read_file(path);
+  if (!content) return Problem{flag + ": " + content.error().what, content.error().fix};
+  if (!*content) return Problem{flag + ": there is no file '" + path + "'", "check its path"};
+  return Text{boost::system::in_place_value, **std::move(content)};
+}
+
+std::optional<Problem> read_tls(const ProtocolFlags& flags, TlsPlan& tls) {
+  if (flags.insecure && !flags.cacert.empty()) {
+    return Problem{"--cacert and --insecure cannot be joined",
+                   "without verification no authority is needed; remove one"};
+  }
+  if (flags.cert.empty() != flags.key.empty()) {
+    return Problem{"--cert and --key belong together", "give both, as files in PEM"};
+  }
+  tls.verify = !flags.insecure;
+  for (const auto& [flag, path, to] : {std::tuple{"--cacert", &flags.cacert, &tls.ca},
+                                       std::tuple{"--cert", &flags.cert, &tls.certificate},
+                                       std::tuple{"--key", &flags.key, &tls.key}}) {
+    auto content = content_of(flag, *path);
+    if (!content) return content.error();
+    if (!path->empty() && content->empty()) {
+      return Problem{std::string{flag} + ": the file '" + *path + "' is empty",
+                     "give one with PEM in it"};
+    }
+    *to = *std::move(content);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void declare(CLI::App& app, ProtocolFlags& flags) {
+  app.add_flag("-k,--insecure", flags.insecure, "https: accept any certificate");
+  app.add_option("--cacert", flags.cacert,
+                 "https: trust these certificate authorities, in place of the machine's")
+      ->type_name("FILE")
+      ->check(check_not_empty);
+  app.add_option("--cert", flags.cert, "https: certificate to show to servers that ask for one")
+      ->type_name("FILE")
+      ->check(check_not_empty);
+  app.add_option("--key", flags.key, "https: its private key")
+      ->type_name("FILE")
+      ->check(check_not_empty);
+}
+
+std::optional<Problem> read_protocols(const ProtocolFlags& flags, LoadPlan& plan) {
+  const bool given =
+      flags.insecure || !flags.cacert.empty() || !flags.cert.empty() || !flags.key.empty();
+  if (!given) return std::nullopt;
+  if (!plan.any_tls()) {
+    return Problem{"--insecure, --cacert, --cert and --key are for TLS, and no target is under it",
+                   "give an https:// URL, or remove them"};
+  }
+  return read_tls(flags, plan.tls);
+}
+
+}  // namespace sluice::loadgen
