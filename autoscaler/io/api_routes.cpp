@@ -469,7 +469,10 @@ ApiAnswer ApiRoutes::answer(const ApiRequest& request) {
     if (auto shown = views_->answer(request, *target)) return std::move(*shown);
   }
   if (auto page = page_answer(request, *target)) return std::move(*page);
-  return route({services_, machine_, change_, request, *target, clock_.now()});
+  ApiAnswer answer = route({services_, machine_, change_, request, *target, clock_.now()});
+  const bool events = target->path == Path{"api", "v1", "events"};
+  if (events && views_ != nullptr) views_->join_events(answer, *target);
+  return answer;
 }
 
 }  // namespace sluice::autoscaler

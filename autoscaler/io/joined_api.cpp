@@ -24,11 +24,25 @@ using Answers = std::vector<std::optional<PeerAnswer>>;
 
 constexpr std::array<std::string_view, 5> kOfService{"explain", "history", "recording", "series",
                                                      "cold-starts"};
+constexpr std::array<std::string_view, 4> kChanges{"wake", "sleep", "scale", "move"};
 // At most that much is added to a target that is asked on.
 constexpr std::size_t kTargetAdded = 100;
 
 ApiAnswer refused(const http::ApiProblem& problem) {
   return {problem_answer(problem), {}, {}, {}};
+}
+
+bool is_change(const ApiRequest& request, const ApiTarget& target) {
+  const std::vector<std::string>& path = target.path;
+  return request.method == "POST" && path.size() == 6 && path[0] == "api" && path[1] == "v1" &&
+         path[2] == "services" &&
+         std::find(kChanges.begin(), kChanges.end(), path[5]) != kChanges.end();
+}
+
+http::ApiProblem change_unanswered(const std::string& what, const std::string& holder) {
+  return {503, "replica-missing", "A replica is missing",
+          holder + " governs " + what + " and did not answer: whether it has changed is not known",
+          "look at its status, and send the change again: made twice it is the same"};
 }
 
 // As many rows as the target asks for.
@@ -42,20 +56,35 @@ Result<std::size_t, http::ApiProblem> limit_of(const ApiTarget& target) {
 
 }  // namespace
 
-JoinedApi::JoinedApi(std::string name, Loop& loop, api::ApiSource& own, Api& services, Peers& peers)
-    : name_{std::move(name)}, loop_{loop}, own_{own}, peers_{peers}, finder_{services, peers} {}
+JoinedApi::JoinedApi(std::string name, Loop& loop, api::ApiSource& own, Api& services, Peers& peers,
+                     ChangeRule change)
+    : name_{std::move(name)},
+      loop_{loop},
+      own_{own},
+      peers_{peers},
+      finder_{services, peers},
+      change_{std::move(change)} {}
 
 ApiAnswer JoinedApi::answer(const ApiRequest& request) {
   const auto list = peers_.list();
-  if (request.method != "GET" || !list) return own_.answer(request);
+  if (!list) return own_.answer(request);
   const auto target = http::parse_target(request.target);
   if (!target || target->flag(Peers::kHere)) return own_.answer(request);
-  const Make make = maker_for(*target);
+  if (is_change(request, *target)) {
+    // A refusal is said here: nothing of it is passed on.
+    if (list->is_all_here() || change_(request)) return own_.answer(request);
+    return answer_with(request, changer_for(request, *target));
+  }
+  const Make make = request.method == "GET" ? maker_for(*target) : Make{};
   if (!make) return own_.answer(request);
   if (list->is_all_here()) {
     const bool is_list = target->path == std::vector<std::string>{"api", "v1", "services"};
     return is_list ? list_alone(request) : own_.answer(request);
   }
+  return answer_with(request, make);
+}
+
+ApiAnswer JoinedApi::answer_with(const ApiRequest& request, Make make) {
   if (request.target.size() + kTargetAdded > http::kApiTargetMax) {
     return refused({414, "target-too-long", "Target too long",
                     "the target is too long to be asked of other replicas", "shorten it"});
@@ -67,13 +96,30 @@ ApiAnswer JoinedApi::answer(const ApiRequest& request) {
   ++*asking_;
   const auto place = std::shared_ptr<void>(nullptr, [asking = asking_](void*) { --*asking; });
   ApiRequest kept = request;
-  // Views into a message that is gone by then; only changes need them.
+  // Views into a message that is gone by then; only changes need them, and those are judged.
   kept.change = {};
   ApiAnswer answer;
-  answer.later = [make, kept = std::move(kept), place](const Later& done) {
+  answer.later = [make = std::move(make), kept = std::move(kept), place](const Later& done) {
     make(kept, [done, place](http::ApiAnswer whole) { done(std::move(whole)); });
   };
   return answer;
+}
+
+JoinedApi::Make JoinedApi::changer_for(const ApiRequest& request, const ApiTarget& target) {
+  return
+      [this, name = ServiceName{target.path[3], target.path[4]}, token = token_of(request)](
+          const ApiRequest& kept, const Later& done) { change_service(name, kept, token, done); };
+}
+
+// The one of two that the rule takes: the other is not ours to pass on.
+std::string JoinedApi::token_of(const ApiRequest& request) const {
+  ApiRequest with_field;
+  with_field.method = request.method;
+  with_field.target = request.target;
+  with_field.change.token = request.change.token;
+  const bool by_field = !request.change.token.empty() && !change_(with_field);
+  return std::string{by_field ? request.change.token
+                              : api::bearer_of(request.change.authorization)};
 }
 
 JoinedApi::Make JoinedApi::maker_for(const ApiTarget& target) {
@@ -269,6 +315,33 @@ void JoinedApi::of_service(const ServiceName& name, const ApiRequest& request, c
                              "no replica of the autoscaler governs a " + what,
                              "GET /api/v1/services lists them"}));
       });
+}
+
+// Judged again by the replica that makes it, this one too.
+void JoinedApi::change_service(const ServiceName& name, const ApiRequest& request,
+                               const std::string& token, const Later& done) {
+  finder_.find(name, [this, alive = alive_.watch(), name, request, token,
+                      done](const ServiceFinder::Found& found) {
+    if (alive.over()) return;
+    using Where = ServiceFinder::Found::Where;
+    const std::string what = "service " + name.space + "/" + name.name;
+    if (found.where == Where::peer) {
+      const std::string holder = found.peer.name;
+      return peers_.change(found.peer, {target_here(request.target), request.body, token},
+                           [what, holder, done](std::optional<PeerAnswer> answer) {
+                             if (!answer) {
+                               return done(problem_answer(change_unanswered(what, holder)));
+                             }
+                             done({answer->status, answer->content_type, std::move(answer->body)});
+                           });
+    }
+    if (found.where == Where::nowhere && !found.missing.empty()) {
+      return done(problem_answer(replica_missing(what, found.missing)));
+    }
+    ApiRequest own = request;
+    own.change.token = token;
+    answer_here(own, done);
+  });
 }
 
 void JoinedApi::pass_on(const Peer& peer, const std::string& what, const std::string& target,

@@ -25,6 +25,12 @@ std::string time_of(TimePoint now) {
   return json(static_cast<double>(ms.count()) / kMilli).dump();
 }
 
+// A comment of GET /events.
+std::string gap_note(const std::string& replica, bool again) {
+  return again ? ": missed events of " + replica + "\n\n"
+               : ": " + replica + " does not answer: its events are missing\n\n";
+}
+
 // `[id, state, in_flight, memory_bytes, throttled]` each.
 json short_replicas(const json& replicas) {
   json list = json::array();
@@ -70,6 +76,7 @@ struct LiveView::Watched {
 struct LiveView::Shared {
   LiveView* view = nullptr;
   std::list<FleetReader*> fleet{};
+  std::list<EventReader*> events{};
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Watched>> services{};
 };
 
@@ -168,25 +175,71 @@ class LiveView::ServiceReader final : public api::ApiStates {
   std::function<void()> news_;
 };
 
+class LiveView::EventReader final : public api::ApiStates {
+ public:
+  EventReader(std::shared_ptr<Shared> shared, api::EventFilter filter)
+      : shared_{std::move(shared)}, filter_{std::move(filter)} {
+    shared_->events.push_back(this);
+  }
+
+  EventReader(const EventReader&) = delete;
+  EventReader& operator=(const EventReader&) = delete;
+
+  ~EventReader() override {
+    shared_->events.remove(this);
+    if (shared_->view != nullptr) shared_->view->readers_changed();
+  }
+
+  void on_news(std::function<void()> news) override { news_ = std::move(news); }
+
+  [[nodiscard]] std::string take() override { return std::exchange(text_, {}); }
+
+  void add(const PeerEvent& event) {
+    if (!filter_.matches(event.key)) return;
+    add("event: " + event.key.type + "\ndata: " + event.data + "\n\n");
+  }
+
+  void add(const std::string& text) {
+    text_ = text_.size() + text.size() > kEventBytesMax ? ": missed events of other replicas\n\n"
+                                                        : text_ + text;
+    if (news_) news_();
+  }
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  api::EventFilter filter_;
+  std::string text_;
+  std::function<void()> news_;
+};
+
 LiveView::LiveView(Parts parts)
     : parts_{std::move(parts)},
       shared_{std::make_shared<Shared>(Shared{.view = this})},
       quarter_{parts_.clock.timer()} {
   parts_.view.on_look([this] { on_look(); });
   if (parts_.peers == nullptr) return;
-  parts_.peers->on_events([this](const std::string& text) { show_events(text); });
+  parts_.peers->on_events([this](const std::vector<PeerEvent>& events) { show_events(events); },
+                          [this](const std::string& name, bool again) { show_gap(name, again); });
 }
 
 LiveView::~LiveView() {
   shared_->view = nullptr;
   parts_.view.on_look(nullptr);
-  if (parts_.peers != nullptr) parts_.peers->on_events(nullptr);
+  if (parts_.peers != nullptr) parts_.peers->on_events(nullptr, nullptr);
 }
 
 void LiveView::readers_changed() {
   parts_.view.keep_looking(!shared_->fleet.empty());
   if (shared_->fleet.empty()) texts_.clear();
-  if (parts_.peers != nullptr) parts_.peers->read_fleet(!shared_->fleet.empty());
+  if (parts_.peers == nullptr) return;
+  parts_.peers->read_fleet(!shared_->fleet.empty() || !shared_->events.empty());
+}
+
+std::shared_ptr<api::ApiStates> LiveView::events(api::EventFilter filter) {
+  auto reader = std::make_shared<EventReader>(shared_, std::move(filter));
+  readers_changed();
+  for (const std::string& name : parts_.peers->silent()) reader->add(gap_note(name, false));
+  return reader;
 }
 
 std::shared_ptr<api::ApiStates> LiveView::fleet(RowFilter filter, Reasons reasons) {
@@ -221,11 +274,21 @@ void LiveView::on_look() {
   for (const FleetReader* reader : shared_->fleet) reader->tell();
 }
 
-void LiveView::show_events(const std::string& text) const {
+void LiveView::show_events(const std::vector<PeerEvent>& events) const {
+  std::string text;
+  for (const PeerEvent& event : events) {
+    for (EventReader* reader : shared_->events) reader->add(event);
+    text += event.text();
+  }
   for (FleetReader* reader : shared_->fleet) {
     reader->add_events(text);
     reader->tell();
   }
+}
+
+// A fleet's readers see it in the figures, and begin again.
+void LiveView::show_gap(const std::string& name, bool again) const {
+  for (EventReader* reader : shared_->events) reader->add(gap_note(name, again));
 }
 
 const std::string& LiveView::text_of(const FleetRows& of, const FleetRows::Kept& kept) {

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace sluice::autoscaler {
 
@@ -65,6 +66,10 @@ class LiveView {
   /// Events `sample` of a service, which may not be there yet.
   [[nodiscard]] std::shared_ptr<api::ApiStates> service(const ServiceName& name);
 
+  /// Events of other replicas that pass `filter`, as GET /events carries them. Only where there are
+  /// others.
+  [[nodiscard]] std::shared_ptr<api::ApiStates> events(api::EventFilter filter);
+
   /// The members of a sample of that service but its time: `"row":[…],"replicas":[…]`.
   [[nodiscard]] std::string sample_of(const Revision& revision) const;
 
@@ -73,6 +78,7 @@ class LiveView {
   struct Watched;
   class FleetReader;
   class ServiceReader;
+  class EventReader;
 
   // Rows in one event, some 0.2 ms: a reader that is behind gets more events.
   static constexpr std::size_t kRowsMax = 100;
@@ -83,7 +89,8 @@ class LiveView {
   void sample(Watched& watched) const;
   void show(Watched& watched, std::string body) const;
   void show_far(Watched& watched, const PeerNews& news) const;
-  void show_events(const std::string& text) const;
+  void show_events(const std::vector<PeerEvent>& events) const;
+  void show_gap(const std::string& name, bool again) const;
   static void append_events(std::string& events, const std::string& text);
   [[nodiscard]] bool is_shown(const RevisionId& id) const;
   [[nodiscard]] std::string rows_for(FleetReader& reader);

@@ -26,13 +26,22 @@ std::string changes_target(const std::string& view, const std::string& after) {
 }
 
 // The words of an event's type are those of a stream: no line begins within.
+std::vector<PeerEvent> events_of(const json& body) {
+  std::vector<PeerEvent> events;
+  for (const json& each : reading::array(body, "events")) {
+    PeerEvent event{.key = {}, .type = reading::text(each, "type"), .data = {}};
+    if (event.type.find_first_of("\r\n") != std::string::npos) continue;
+    const json& data = reading::member(each, "data");
+    event.key = api::key_of(data);
+    event.data = json_line(data);
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
 std::string events_text(const json& body) {
   std::string text;
-  for (const json& event : reading::array(body, "events")) {
-    const std::string type = reading::text(event, "type");
-    if (type.find_first_of("\r\n") != std::string::npos) continue;
-    text += "event: " + type + "\ndata: " + json_line(reading::member(event, "data")) + "\n\n";
-  }
+  for (const PeerEvent& event : events_of(body)) text += event.text();
   return text;
 }
 
@@ -41,6 +50,10 @@ json body_of(const std::optional<PeerAnswer>& answer) {
 }
 
 }  // namespace
+
+std::string PeerEvent::text() const {
+  return "event: " + type + "\ndata: " + data + "\n\n";
+}
 
 PeerService::PeerService(Loop& loop, Peers& peers, ServiceFinder finder, ServiceName name,
                          OnNews on_news)
@@ -118,7 +131,20 @@ void PeerLive::read_fleet(bool reads) {
     tick(true);
   } else {
     timer_->cancel();
+    tell_waiting();
   }
+}
+
+void PeerLive::when_heard(std::function<void()> done) {
+  waits_.push_back(std::move(done));
+  tell_waiting();
+}
+
+void PeerLive::tell_waiting() {
+  for (const auto& [name, followed] : followed_) {
+    if (!followed.heard) return;
+  }
+  for (const auto& done : std::exchange(waits_, {})) done();
 }
 
 void PeerLive::tick(bool begins) {
@@ -153,20 +179,26 @@ void PeerLive::take(const std::string& name, const std::optional<PeerAnswer>& an
   if (found == followed_.end()) return;
   Followed& followed = found->second;
   followed.asking = false;
+  followed.heard = true;
   const json body = body_of(answer);
   if (!body.is_object()) {
     followed.overview.clear();
-    followed.silent = followed.lost = true;
-    return;
+    followed.lost = true;
+    if (!std::exchange(followed.silent, true) && on_gap_) on_gap_(name, false);
+    return tell_waiting();
   }
   followed.silent = false;
   followed.after = reading::text(body, "after");
   followed.overview = json_line(reading::member(body, "overview"));
-  if (std::exchange(followed.lost, false) || reading::flag(body, "reset")) ++breaks_;
+  if (std::exchange(followed.lost, false) || reading::flag(body, "reset")) {
+    ++breaks_;
+    if (on_gap_) on_gap_(name, true);
+  }
   take_rows(name, body);
-  const std::string events = events_text(body);
+  const std::vector<PeerEvent> events = events_of(body);
   if (!events.empty() && on_events_) on_events_(events);
   if (reading::flag(body, "more")) ask(name, followed);
+  tell_waiting();
 }
 
 // A service that moves from one replica to another may be shown by the second before the first has
@@ -193,10 +225,17 @@ void PeerLive::take_rows(const std::string& name, const json& body) {
   }
 }
 
-void PeerLive::add_to(json& overview) const {
-  std::vector<std::string> missing;
+std::vector<std::string> PeerLive::silent() const {
+  std::vector<std::string> names;
   for (const auto& [name, followed] : followed_) {
-    if (followed.silent) missing.push_back(name);
+    if (followed.silent) names.push_back(name);
+  }
+  return names;
+}
+
+void PeerLive::add_to(json& overview) const {
+  std::vector<std::string> missing = silent();
+  for (const auto& [name, followed] : followed_) {
     if (!followed.overview.empty()) add_overview(overview, reading::parsed(followed.overview));
   }
   missing.insert(missing.end(), unheld_.begin(), unheld_.end());

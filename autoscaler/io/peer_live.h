@@ -3,6 +3,7 @@
 #include "autoscaler/core/view/fleet_rows.h"
 #include "autoscaler/io/peers.h"
 #include "autoscaler/io/service_finder.h"
+#include "common/api/event_ring.h"
 #include "common/base/lifetime.h"
 #include "common/loop/loop.h"
 
@@ -18,6 +19,16 @@
 #include <vector>
 
 namespace sluice::autoscaler {
+
+/// An event of another replica.
+struct PeerEvent {
+  api::EventKey key;
+  std::string type;  ///< as `/live` has it; the other is the key's
+  std::string data;
+
+  /// As `/live` carries it.
+  [[nodiscard]] std::string text() const;
+};
 
 /// What a stream of another replica would have said since it was last asked.
 struct PeerNews {
@@ -67,6 +78,9 @@ class PeerLive {
 
   void read_fleet(bool reads);
 
+  /// Calls `done` once each of the others has answered, or let its time pass, since it is read.
+  void when_heard(std::function<void()> done);
+
   /// Rows that have changed while they were read, with those that have gone.
   [[nodiscard]] const FleetRows& rows() const { return rows_; }
 
@@ -76,9 +90,23 @@ class PeerLive {
   /// Adds the figures of those that answer, and `missing`.
   void add_to(nlohmann::json& overview) const;
 
-  /// Gets each text of events, which are of all services.
-  void on_events(std::function<void(const std::string& text)> events) {
+  /// Gets the events of all services.
+  using OnEvents = std::function<void(const std::vector<PeerEvent>&)>;
+
+  /// Gets the name of a replica that answers no more, or `again`: what was between is lost.
+  using OnGap = std::function<void(const std::string& name, bool again)>;
+
+  void on_events(OnEvents events, OnGap gap) {
     on_events_ = std::move(events);
+    on_gap_ = std::move(gap);
+  }
+
+  /// Who did not answer last.
+  [[nodiscard]] std::vector<std::string> silent() const;
+
+  /// Which replica shows a service.
+  void find(const ServiceName& name, ServiceFinder::Done done) {
+    finder_.find(name, std::move(done));
   }
 
   [[nodiscard]] std::unique_ptr<PeerService> service(const ServiceName& name,
@@ -99,12 +127,14 @@ class PeerLive {
     std::string overview{};  // as JSON; empty: it did not answer, or not yet
     bool asking = false;
     bool silent = false;  // it did not answer
+    bool heard = false;   // it did once, or is silent
     bool lost = false;    // something may have changed that was not heard
   };
 
   void tick(bool begins);
   void ask(const std::string& name, Followed& followed);
   void take(const std::string& name, const std::optional<PeerAnswer>& answer);
+  void tell_waiting();
   void take_rows(const std::string& name, const nlohmann::json& body);
 
   Loop& loop_;
@@ -117,8 +147,10 @@ class PeerLive {
   FleetRows rows_;
   std::unordered_map<RevisionId, std::string> shown_by_;  // of rows_
   std::uint64_t breaks_ = 0;
-  std::uint64_t era_ = 0;  // of reading
-  std::function<void(const std::string&)> on_events_;
+  std::uint64_t era_ = 0;                     // of reading
+  std::vector<std::function<void()>> waits_;  // for those that have not answered yet
+  OnEvents on_events_;
+  OnGap on_gap_;
   Lifetime alive_;
 };
 

@@ -10,6 +10,11 @@
 #include <utility>
 
 namespace sluice::autoscaler {
+namespace {
+
+constexpr const char* kFields = "\r\nAccept: application/json\r\nConnection: close\r\n";
+
+}  // namespace
 
 // The first of two parameters of one name counts, however the second is written.
 std::string target_here(const std::string& target,
@@ -50,6 +55,20 @@ HttpPeers::~HttpPeers() = default;
 
 void HttpPeers::ask(const Peer& peer, const std::string& target, std::chrono::milliseconds deadline,
                     Answered answered) {
+  send(peer, "GET " + target + " HTTP/1.1\r\nHost: " + peer.api.text() + kFields + "\r\n", deadline,
+       std::move(answered));
+}
+
+void HttpPeers::change(const Peer& peer, const PeerChange& change, Answered answered) {
+  send(peer,
+       "POST " + change.target + " HTTP/1.1\r\nHost: " + peer.api.text() + kFields +
+           "Sluice-Edit: " + change.token +
+           "\r\nContent-Length: " + std::to_string(change.body.size()) + "\r\n\r\n" + change.body,
+       kLongDeadline, std::move(answered));
+}
+
+void HttpPeers::send(const Peer& peer, std::string text, std::chrono::milliseconds deadline,
+                     Answered answered) {
   if (asks_.size() >= kAsksMax) {
     boost::asio::post(io_, [alive = alive_.watch(), answered = std::move(answered)] {
       if (!alive.over()) answered(std::nullopt);
@@ -58,8 +77,7 @@ void HttpPeers::ask(const Peer& peer, const std::string& target, std::chrono::mi
   }
   net::FetchRequest request;
   request.target = peer.api;
-  request.text = "GET " + target + " HTTP/1.1\r\nHost: " + peer.api.text() +
-                 "\r\nAccept: application/json\r\nConnection: close\r\n\r\n";
+  request.text = std::move(text);
   request.timeout = deadline;
   request.body_max = kBytesMax;
   const std::uint64_t id = ++last_;

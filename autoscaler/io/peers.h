@@ -49,6 +49,13 @@ struct PeerAnswer {
   std::string body{};
 };
 
+/// A change that a replica passes on to the one that governs what is to change.
+struct PeerChange {
+  std::string target;  ///< marked (target_here)
+  std::string body;
+  std::string token;  ///< of the client, judged already; of printable characters
+};
+
 /// The other replicas of the autoscaler, and questions to them. A question has a deadline, and is
 /// marked (kHere), so that none is asked on.
 class Peers {
@@ -74,6 +81,9 @@ class Peers {
   /// GETs `target`. `answered` is called once, later, unless this ends first.
   virtual void ask(const Peer& peer, const std::string& target, std::chrono::milliseconds deadline,
                    Answered answered) = 0;
+
+  /// POSTs `change`, with kLongDeadline; likewise.
+  virtual void change(const Peer& peer, const PeerChange& change, Answered answered) = 0;
 };
 
 /// Asks each of `chosen` the same. `done` gets the answers in their order; at once if there are
@@ -105,7 +115,12 @@ class HttpPeers final : public Peers {
   void ask(const Peer& peer, const std::string& target, std::chrono::milliseconds deadline,
            Answered answered) override;
 
+  void change(const Peer& peer, const PeerChange& change, Answered answered) override;
+
  private:
+  void send(const Peer& peer, std::string text, std::chrono::milliseconds deadline,
+            Answered answered);
+
   boost::asio::io_context& io_;
   std::function<std::optional<PeerList>()> list_;
   std::unordered_map<std::uint64_t, std::unique_ptr<net::Fetch>> asks_;

@@ -331,4 +331,27 @@ ApiAnswer ViewApi::live(const Asked& asked) {
   return answer;
 }
 
+void ViewApi::join_events(ApiAnswer& answer, const ApiTarget& target) {
+  if (!answer.stream || !is_shared() || target.flag(Peers::kHere)) return;
+  const ServiceName name{target.text("namespace"), target.text("service")};
+  answer.stream->states = live_.events(answer.stream->filter);
+  // What others have said before is not kept here.
+  const bool resumed = answer.stream->after != parts_.api.events().last_id();
+  const std::string first =
+      resumed ? ": sluice events\n\n: missed events of other replicas\n\n" : std::string{};
+  const auto begin = [this, first](const ApiAnswer::Later& done) {
+    peer_live_->when_heard([first, done] { done({200, "text/event-stream", first, {}}); });
+  };
+  answer.later = [this, name, begin](const ApiAnswer::Later& done) {
+    if (name.space.empty() || name.name.empty()) return begin(done);
+    peer_live_->find(name, [name, begin, done](const ServiceFinder::Found& found) {
+      const bool unknown =
+          found.where == ServiceFinder::Found::Where::nowhere && !found.missing.empty();
+      if (!unknown) return begin(done);
+      done(problem_answer(
+          replica_missing("service " + name.space + "/" + name.name, found.missing)));
+    });
+  };
+}
+
 }  // namespace sluice::autoscaler

@@ -45,6 +45,11 @@ class ViewApi {
   [[nodiscard]] std::optional<api::ApiAnswer> answer(const api::ApiRequest& request,
                                                      const http::ApiTarget& target);
 
+  /// Adds the events of other replicas to an answer to GET /events, where there are others and the
+  /// target does not name this one alone. It begins when they are heard; 503 where one that does
+  /// not answer may govern the service that is asked for.
+  void join_events(api::ApiAnswer& answer, const http::ApiTarget& target);
+
  private:
   struct Asked;
 

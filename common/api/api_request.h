@@ -72,7 +72,7 @@ struct ApiAnswer : http::ApiAnswer {
   /// holds up nothing else.
   http::AnswerParts parts = {};
   /// Set: the answer is the one that this gives to its argument, once, on the server's thread. It
-  /// may do so when the client is gone.
+  /// may do so when the client is gone. `stream` follows it if its status is 200.
   std::function<void(Later)> later = {};
 };
 

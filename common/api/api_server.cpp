@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <list>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <utility>
 #include <vector>
@@ -42,6 +43,8 @@ constexpr auto kToken = asio::as_tuple(asio::use_awaitable);
 // A stream that has much to say says it in pieces of about this size, so that a slow reader of the
 // whole ring holds no more than one.
 constexpr std::size_t kPieceBytes = 64U << 10U;
+
+constexpr int kOk = 200;
 
 // After this many requests a peer has to open a new connection.
 constexpr int kRequestsMax = 100'000;
@@ -73,6 +76,12 @@ void add_door_fields(http::response<Body>& response) {
     response.set(beast::string_view{field.name.data(), field.name.size()},
                  beast::string_view{field.value.data(), field.value.size()});
   }
+}
+
+// Whether there is something to read now.
+bool has_bytes(Socket& socket) {
+  char byte = 0;
+  return ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 http::response<http::string_body> whole_response(sluice::http::ApiAnswer answer, bool keep_alive) {
@@ -135,6 +144,7 @@ struct ApiServer::Session {
   bool peer_gone = false;
   bool reading = true;     // waits for a request, or for the rest of one
   bool streaming = false;  // its answer has no end of its own
+  bool waiting = false;    // its answer comes later
   bool leaving = false;    // was closed to make room
 };
 
@@ -157,8 +167,7 @@ struct ApiServer::State {
   asio::awaitable<bool> write_whole(Session& session, sluice::http::ApiAnswer answer,
                                     bool keep_alive, bool head);
   asio::awaitable<bool> collect(ApiAnswer& answer);
-  asio::awaitable<void> answer_later(const std::shared_ptr<Session>& session,
-                                     const ApiAnswer& answer);
+  asio::awaitable<bool> collect_later(const std::shared_ptr<Session>& session, ApiAnswer& answer);
   asio::awaitable<void> stream_out(const std::shared_ptr<Session>& session,
                                    const ApiAnswer& answer);
   asio::awaitable<bool> write_head(Session& session, const ApiAnswer& answer);
@@ -188,9 +197,10 @@ bool ApiServer::State::make_room(Proof proof) {
 }
 
 std::size_t ApiServer::State::streams(Proof proof) const {
-  return static_cast<std::size_t>(std::count_if(
-      sessions.begin(), sessions.end(),
-      [proof](const auto& session) { return session->proof == proof && session->streaming; }));
+  return static_cast<std::size_t>(
+      std::count_if(sessions.begin(), sessions.end(), [proof](const auto& session) {
+        return session->proof == proof && (session->streaming || session->waiting);
+      }));
 }
 
 void ApiServer::State::begin(const std::shared_ptr<State>& self, Socket socket, Proof proof) {
@@ -257,7 +267,7 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
     }
     co_return false;
   }
-  const bool keep_alive = parser.get().keep_alive() && !stopping;
+  const bool keep_alive = parser.get().keep_alive();
   const bool head = parser.get().method() == http::verb::head;
   http::request<http::string_body> message = parser.release();
   const ApiRequest request = plain_request(message, session->proof);
@@ -267,8 +277,8 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
     if (!whole) co_return false;
   }
   if (!head && answer.later) {
-    co_await answer_later(session, answer);
-    co_return false;
+    const bool whole = co_await collect_later(session, answer);
+    if (!whole) co_return false;
   }
   if (!head && answer.stream && streams(session->proof) < limits.streams_max) {
     co_await stream_out(session, answer);
@@ -278,8 +288,9 @@ asio::awaitable<bool> ApiServer::State::serve_one(const std::shared_ptr<State>& 
   if (!head && answer.stream) {
     whole = too_many("streams", limits.streams_max, "close some: each reader holds one");
   }
-  const bool written = co_await write_whole(*session, std::move(whole), keep_alive, head);
-  co_return written&& keep_alive;
+  const bool keeps = keep_alive && !stopping;
+  const bool written = co_await write_whole(*session, std::move(whole), keeps, head);
+  co_return written&& keeps;
 }
 
 asio::awaitable<bool> ApiServer::State::write_whole(Session& session,
@@ -305,11 +316,12 @@ asio::awaitable<bool> ApiServer::State::collect(ApiAnswer& answer) {
   }
 }
 
-asio::awaitable<void> ApiServer::State::answer_later(const std::shared_ptr<Session>& session,
-                                                     const ApiAnswer& answer) {
+// False when the client is gone. A connection that is kept is not watched on.
+asio::awaitable<bool> ApiServer::State::collect_later(const std::shared_ptr<Session>& session,
+                                                      ApiAnswer& answer) {
   // The answer may come after this session is gone: both ends hold it.
   const auto result = std::make_shared<std::optional<sluice::http::ApiAnswer>>();
-  session->streaming = true;
+  session->waiting = true;
   answer.later([result, session](sluice::http::ApiAnswer whole) {
     *result = std::move(whole);
     session->wake.cancel();
@@ -319,15 +331,23 @@ asio::awaitable<void> ApiServer::State::answer_later(const std::shared_ptr<Sessi
     session->wake.expires_after(limits.idle);
     co_await session->wake.async_wait(kToken);
   }
-  if (result->has_value()) {
-    co_await write_whole(*session, std::move(**result), false, false);
-  }
+  session->waiting = false;
+  if (!result->has_value() || source == nullptr || session->leaving) co_return false;
+  error_code ignored;
+  session->stream.socket().cancel(ignored);
+  // A stream follows nothing but a good beginning.
+  if ((*result)->status != kOk) answer.stream.reset();
+  static_cast<sluice::http::ApiAnswer&>(answer) = std::move(**result);
+  co_return true;
 }
 
-// A stream's client sends nothing more: bytes or an end from it both mean that it is done.
+// A peer that waits for an answer may send its next request, which stays unread; one that has ended
+// its side is gone, as is the client of a stream, which has nothing more to send.
 void ApiServer::State::watch_peer(const std::shared_ptr<Session>& session) {
   session->stream.expires_never();
-  session->stream.socket().async_wait(Socket::wait_read, [session](const error_code&) {
+  session->stream.socket().async_wait(Socket::wait_read, [session](const error_code& failed) {
+    if (failed == asio::error::operation_aborted) return;
+    if (!session->streaming && has_bytes(session->stream.socket())) return;
     session->peer_gone = true;
     session->wake.cancel();
   });
@@ -446,7 +466,7 @@ void ApiServer::stop() {
   }
   for (const auto& door : state_->doors) door->close();
   for (const auto& session : state_->sessions) {
-    if (session->streaming) {
+    if (session->streaming || session->waiting) {
       session->wake.cancel();
     } else {
       error_code ignored;

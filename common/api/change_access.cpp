@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
 
-// The token of `Authorization: Bearer TOKEN`; empty for anything else.
+}  // namespace
+
 std::string_view bearer_of(std::string_view authorization) {
   if (authorization.size() <= kBearer.size() ||
       !http::equals_ignoring_case(authorization.substr(0, kBearer.size()), kBearer)) {
@@ -19,8 +20,6 @@ std::string_view bearer_of(std::string_view authorization) {
   }
   return authorization.substr(kBearer.size());
 }
-
-}  // namespace
 
 void ChangeFields::take(std::string_view name, std::string_view value) {
   const std::array<std::pair<std::string_view, std::string_view*>, 4> wanted{

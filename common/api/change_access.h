@@ -26,6 +26,9 @@ struct ChangeFields {
 /// Whether two texts are equal, in a time that depends on their lengths alone.
 [[nodiscard]] bool equal_secretly(std::string_view left, std::string_view right);
 
+/// The token of `Authorization: Bearer TOKEN`; empty for anything else.
+[[nodiscard]] std::string_view bearer_of(std::string_view authorization);
+
 /// Whether a request comes from a page of this very host, or from no page. A browser names the page
 /// from which a request comes; anything else than that is refused, whatever its credentials.
 [[nodiscard]] bool is_own_page(const ChangeFields& fields);

@@ -30,14 +30,19 @@ EventRing::EventRing(std::size_t events_max, std::size_t bytes_max)
   CHECK(events_max > 0);
 }
 
-std::uint64_t EventRing::publish(const nlohmann::json& event) {
-  CHECK(event.is_object());
+EventKey key_of(const nlohmann::json& event) {
   EventKey key{.type = reading::text(event, "type"), .space = reading::text(event, "namespace")};
   // A status object names its service "name".
   key.service = reading::text(
       event, key.type == "service" && !event.contains("service") ? "name" : "service");
   // A replica event names the replica "id", the others "replica".
   key.replica = reading::text(event, key.type == "replica" ? "id" : "replica");
+  return key;
+}
+
+std::uint64_t EventRing::publish(const nlohmann::json& event) {
+  CHECK(event.is_object());
+  EventKey key = key_of(event);
   std::string data = json_line(event);
   const std::size_t bytes = data.size();
   return keep(std::make_shared<const Event>(++last_id_, std::move(key), std::move(data)), bytes);

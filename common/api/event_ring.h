@@ -22,6 +22,10 @@ struct EventKey {
   std::string replica = {};  ///< empty when the event belongs to no replica
 };
 
+/// By which an event object is chosen: a "type", and where it has them "namespace", "service" and a
+/// replica.
+[[nodiscard]] EventKey key_of(const nlohmann::json& event);
+
 /// One published event. Its JSON object is made for the first reader: most events have none.
 class Event {
  public:

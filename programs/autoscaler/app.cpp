@@ -96,7 +96,7 @@ App::App(Config config)
                  .front = nullptr,
                  .peers = &peers_}},
       routes_{clock_, api_, nullptr, change_rule(config_.api_token_file), &view_api_},
-      joined_api_{config_.name, time_, routes_, api_, peers_},
+      joined_api_{config_.name, time_, routes_, api_, peers_, change_rule(config_.api_token_file)},
       health_{[this] { return checks(); },
               metrics::Page{[this](metrics::Families& families) { write_metrics(families); }}},
       api_server_{io_, joined_api_, api_limits()},

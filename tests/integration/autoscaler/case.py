@@ -114,7 +114,7 @@ class Events:
         for block in self.text.decode().split('\n\n')[:-1]:
             lines = dict(line.split(': ', 1) for line in block.splitlines() if not line.startswith(':'))
             if 'data' in lines:
-                events.append({**json.loads(lines['data']), 'at': int(lines['id']), 'kind': lines['event']})
+                events.append({**json.loads(lines['data']), 'at': int(lines.get('id', 0)), 'kind': lines['event']})
         return events
 
     def until(self, enough, what):

@@ -1,13 +1,16 @@
 """Two autoscalers that govern a bucket each: either answers for both (protocols.md 5)."""
 
 import json
+import pathlib
 import signal
+import tempfile
 
 from wire import Reader, connect, eventually, request_bytes
 
 from .replicas_case import ReplicasTest, lease_of
 from .test_nodes import FakeAgent
 
+TOKEN = '0123456789abcdef'
 SERVICES = [f's{number}' for number in range(8)]
 
 
@@ -55,11 +58,15 @@ class Sharing(ReplicasTest):
                       'template': {'metadata': {'labels': {'app': name}},
                                    'spec': {'containers': [{'name': 'c', 'ports': [{'containerPort': 80}]}]}}}}
             for name in SERVICES]
+        folder = tempfile.TemporaryDirectory(prefix='sluice-')
+        self.addCleanup(folder.cleanup)
+        token = pathlib.Path(folder.name) / 'token'
+        token.write_text(TOKEN + '\n')
         for number in (1, 2):
             self.give_lease(lease_of(number - 1, 2), f'autoscaler-{number}_127.0.0.{number}')
-        self.one = self.replica(1)
+        self.one = self.replica(1, SLUICE_API_TOKEN_FILE=str(token))
         port = self.one.addresses['api'].rpartition(':')[2]
-        self.two = self.replica(2, SLUICE_API_ADDRESS=f'127.0.0.2:{port}')
+        self.two = self.replica(2, SLUICE_API_ADDRESS=f'127.0.0.2:{port}', SLUICE_API_TOKEN_FILE=str(token))
         self.both = (self.one, self.two)
         self.names = [eventually(lambda of=each: self.listed(of, '/services?here=1'), 'its services')
                       for each in self.both]
@@ -144,16 +151,19 @@ class Sharing(ReplicasTest):
             sample = live.until(lambda kind, _: kind == 'sample', 'a sample')
             self.assertEqual(len(sample['row']), 15)
 
+    def change_spec(self, name):
+        self.api.put(f'/apis/autoscaling.sluice.dev/v1alpha1/requestscalers/{name}', {
+            'metadata': {'name': name, 'namespace': 'default', 'uid': f'scaler-{name}'},
+            'spec': {'targetRef': {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'name': name},
+                     'autoscaling': {'target': 7}}}, creates=None)
+
     def test_a_changed_spec_is_an_event_of_the_stream_at_either(self):
         streams = [self.stream(each, 'view=fleet') for each in self.both]
         for live in streams:
             live.until(lambda kind, data: kind == 'fleet' and data['overview']['services']['all'] == len(SERVICES),
                        'the figures of both')
         name = self.names[1][0]
-        self.api.put(f'/apis/autoscaling.sluice.dev/v1alpha1/requestscalers/{name}', {
-            'metadata': {'name': name, 'namespace': 'default', 'uid': f'scaler-{name}'},
-            'spec': {'targetRef': {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'name': name},
-                     'autoscaling': {'target': 7}}}, creates=None)
+        self.change_spec(name)
         for live in streams:
             self.assertEqual(live.until(lambda kind, _: kind == 'spec', 'the spec')['service'], name)
 
@@ -174,3 +184,50 @@ class Sharing(ReplicasTest):
         overview = eventually(
             lambda: (seen := self.one.api('/overview').json()).get('missing') == ['thief'] and seen, 'the thief')
         self.assertEqual(overview['services']['all'], len(self.names[0]))
+
+    def change(self, running, name, verb, body='', token=TOKEN):
+        return running.api(f'/services/default/{name}/{verb}', method='POST', body=body.encode(),
+                           headers=[('Sluice-Edit', token)])
+
+    def test_a_change_of_any_service_is_made_through_either(self):
+        for each in self.both:
+            for least, name in enumerate((self.names[0][0], self.names[1][0]), 2):
+                answer = self.change(each, name, 'scale', json.dumps({'min': least}))
+                self.assertEqual(answer.status, 202, answer.body)
+                self.assertEqual(answer.json()['min'], least)
+                for other in self.both:
+                    self.assertEqual(other.api(f'/services/default/{name}').json()['min'], least)
+
+    def test_a_change_with_a_wrong_token_and_one_of_no_service_are_refused_at_either(self):
+        for each in self.both:
+            for names in self.names:
+                self.assertEqual(self.change(each, names[0], 'wake', token='another-token-0').status, 403)
+            self.assertEqual(self.change(each, 'none', 'wake').status, 404)
+
+    def test_a_change_and_the_events_of_what_a_stopped_replica_governs_are_refused_by_its_name(self):
+        name = self.names[1][0]
+        self.stop(self.two)
+        for answer in (self.change(self.one, name, 'wake'),
+                       self.one.api(f'/events?namespace=default&service={name}')):
+            self.assertEqual(answer.status, 503)
+            self.assertEqual(answer.json()['type'], 'replica-missing')
+            self.assertIn('autoscaler-2', answer.json()['detail'])
+        self.assertEqual(self.change(self.one, self.names[0][0], 'scale', '{"min":2}').status, 202)
+
+    def test_events_of_a_service_are_streamed_at_either(self):
+        name = self.names[1][0]
+        readers = [self.events(each, f'?namespace=default&service={name}&types=service') for each in self.both]
+        self.change_spec(name)
+        for reader in readers:
+            events = reader.until(lambda seen: any(each.get('event') == 'changed' for each in seen), 'the spec')
+            self.assertEqual({each['name'] for each in events}, {name})
+
+    def test_a_connection_is_kept_after_an_answer_of_the_other(self):
+        sock = connect(self.one.addresses['api'])
+        self.addCleanup(sock.close)
+        reader = Reader(sock)
+        for name in (self.names[1][0], self.names[0][0], self.names[1][0]):
+            sock.sendall(request_bytes('GET', f'/api/v1/services/default/{name}', 'localhost'))
+            status, headers = reader.head()
+            self.assertEqual(status, 200)
+            self.assertEqual(json.loads(reader.exactly(int(headers['content-length'])))['name'], name)

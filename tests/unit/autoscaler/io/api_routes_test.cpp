@@ -395,13 +395,32 @@ TEST_F(ApiOnItsSocket, ServesTcpAsWell) {
 TEST_F(ApiOnItsSocket, AnswersAShutdownWithItsResult) {
   serve();
   const auto peer = connect();
-  peer->send("POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  peer->send(
+      "POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
+      "0\r\n\r\n");
   ASSERT_TRUE(until([&] { return static_cast<bool>(engine_.shutdown_done); }));
   EXPECT_TRUE(peer->received.empty());
   engine_.shutdown_done({.stopped = 3, .cut = 1});
   ASSERT_TRUE(until([&] { return peer->ended; }));
   EXPECT_EQ(peer->status(), 200);
   EXPECT_EQ(json::parse(peer->body()), (json{{"stopped", 3}, {"cut", 1}}));
+}
+
+TEST_F(ApiOnItsSocket, KeepsAConnectionWhoseAnswerCameLater) {
+  serve();
+  const std::string request =
+      "POST /api/v1/shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+  const auto peer = connect();
+  // The second is there before the first is answered.
+  peer->send(request + "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_TRUE(until([&] { return static_cast<bool>(engine_.shutdown_done); }));
+  std::exchange(engine_.shutdown_done, nullptr)({.stopped = 3, .cut = 1});
+  ASSERT_TRUE(until([&] { return peer->received.ends_with("ok\n"); })) << peer->received;
+  EXPECT_FALSE(peer->has("Connection: close"));
+  peer->send(request);
+  ASSERT_TRUE(until([&] { return static_cast<bool>(engine_.shutdown_done); }));
+  peer->leave();
+  EXPECT_TRUE(until([&] { return server_->connections() == 0; }));
 }
 
 TEST_F(ApiOnItsSocket, AShutdownContinuesWhenItsClientDisconnects) {

@@ -5,6 +5,7 @@
 #include "autoscaler/io/joined_api.h"
 #include "autoscaler/io/peers.h"
 #include "autoscaler/io/view_api.h"
+#include "common/api/change_access.h"
 #include "tests/unit/autoscaler/io/fleet_stage.h"
 
 #include <gtest/gtest.h>
@@ -31,11 +32,17 @@ class FakePeers final : public Peers {
   void ask(const Peer& peer, const std::string& target, std::chrono::milliseconds deadline,
            Answered answered) override;
 
+  void change(const Peer& peer, const PeerChange& change, Answered answered) override;
+
   std::optional<PeerList> known = PeerList{};
   std::map<std::string, Replica*> replicas;
-  std::vector<std::string> asked;  ///< `NAME TARGET`
+  std::vector<std::string> asked;  ///< `NAME TARGET`, `NAME POST TARGET BODY TOKEN`
+  bool deaf = false;               ///< no change is answered
 
  private:
+  void answered_late(std::chrono::milliseconds deadline, const Answered& answered);
+  void answered_soon(const http::ApiAnswer& answer, const Answered& answered);
+
   Loop& loop_;
   std::vector<std::unique_ptr<Timer>> late_;  // answers that do not come
 };
@@ -58,6 +65,14 @@ class Replica final : public FleetTest {
     revision.chosen = static_cast<std::int32_t>(states.size());
     add_pods(revision, states);
     platform_.replicas = static_cast<std::int32_t>(states.size());
+    fleet_.on_revision(std::move(revision));
+  }
+
+  /// A revision that is scaled by its load, of which there is none.
+  void scaled(const std::string& service) {
+    model::Revision revision;
+    revision.id = {"shop", service};
+    revision.service = service;
     fleet_.on_revision(std::move(revision));
   }
 
@@ -89,20 +104,41 @@ class Replica final : public FleetTest {
   }
 
   void ask(const std::string& target, const api::ApiAnswer::Later& done) {
-    api::ApiAnswer answer = open(target);
-    if (answer.later) return answer.later(done);
-    while (answer.parts && answer.parts(answer.body)) {
-    }
-    done(answer);
+    tell(open(target), done);
+  }
+
+  void change(const std::string& target, const std::string& body, const api::ChangeFields& fields,
+              const api::ApiAnswer::Later& done) {
+    tell(joined_.answer({.method = "POST",
+                         .target = target,
+                         .body = body,
+                         .last_event_id = {},
+                         .proof = api::Proof::own_user,
+                         .change = fields}),
+         done);
   }
 
   void run(Duration length) { time_.run_for(length); }
 
   [[nodiscard]] Loop& loop() { return clock_; }
 
-  bool silent = false;  ///< it answers no other replica
+  bool silent = false;             ///< it answers no other replica
+  std::string secret = "a token";  ///< that a change needs
 
  private:
+  static void tell(api::ApiAnswer answer, const api::ApiAnswer::Later& done) {
+    if (answer.later) return answer.later(done);
+    while (answer.parts && answer.parts(answer.body)) {
+    }
+    done(answer);
+  }
+
+  [[nodiscard]] ChangeRule rule() {
+    return [this](const api::ApiRequest& request) {
+      return api::judge_change(request.change, secret, "a file");
+    };
+  }
+
   std::string name_;
   FleetView view_{clock_, events_, nullptr};
   Api api_;
@@ -120,21 +156,33 @@ class Replica final : public FleetTest {
                   .front = nullptr,
                   .peers = &peers}};
   Clock wall_;
-  ApiRoutes routes_{wall_, api_, nullptr, [](const api::ApiRequest&) { return std::nullopt; },
-                    &views_};
-  JoinedApi joined_{name_, clock_, routes_, api_, peers};
+  ApiRoutes routes_{wall_, api_, nullptr, rule(), &views_};
+  JoinedApi joined_{name_, clock_, routes_, api_, peers, rule()};
 };
 
 inline void FakePeers::ask(const Peer& peer, const std::string& target,
                            std::chrono::milliseconds deadline, Answered answered) {
   asked.push_back(peer.name + " " + target);
   Replica& other = *replicas.at(peer.name);
-  if (other.silent) {
-    late_.push_back(loop_.timer());
-    late_.back()->after(deadline, [answered] { answered(std::nullopt); });
-    return;
-  }
-  const http::ApiAnswer answer = other.answer(target);
+  if (other.silent) return answered_late(deadline, answered);
+  answered_soon(other.answer(target), answered);
+}
+
+inline void FakePeers::change(const Peer& peer, const PeerChange& change, Answered answered) {
+  asked.push_back(peer.name + " POST " + change.target + " " + change.body + " " + change.token);
+  Replica& other = *replicas.at(peer.name);
+  if (other.silent || deaf) return answered_late(kLongDeadline, answered);
+  const api::ChangeFields fields{.token = change.token};
+  other.change(change.target, change.body, fields,
+               [this, &answered](const http::ApiAnswer& made) { answered_soon(made, answered); });
+}
+
+inline void FakePeers::answered_late(std::chrono::milliseconds deadline, const Answered& answered) {
+  late_.push_back(loop_.timer());
+  late_.back()->after(deadline, [answered] { answered(std::nullopt); });
+}
+
+inline void FakePeers::answered_soon(const http::ApiAnswer& answer, const Answered& answered) {
   loop_.post([answer, answered] {
     answered(PeerAnswer{
         .status = answer.status, .content_type = answer.content_type, .body = answer.body});
@@ -170,6 +218,15 @@ class ReplicasTest : public ::testing::Test {
     replica.ask("/api/v1/" + target,
                 [&answer](http::ApiAnswer whole) { answer = std::move(whole); });
     replica.run(std::chrono::milliseconds{1500});
+    return answer.value_or(http::ApiAnswer{.status = 0, .body = "null"});
+  }
+
+  http::ApiAnswer change(Replica& replica, const std::string& target, const std::string& body = "",
+                         const api::ChangeFields& fields = {.token = "a token"}) {
+    std::optional<http::ApiAnswer> answer;
+    replica.change("/api/v1/services/shop/" + target, body, fields,
+                   [&answer](http::ApiAnswer whole) { answer = std::move(whole); });
+    replica.run(std::chrono::seconds{12});
     return answer.value_or(http::ApiAnswer{.status = 0, .body = "null"});
   }
 
