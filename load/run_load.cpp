@@ -74,6 +74,7 @@ class LoadProgram {
     report.length = length_;
     report.connections = run_.connections();
     report.cap_waits = run_.cap_waits();
+    report.generator = run_.generator();
     report.interrupted = run_.interrupted();
     report.errors = run_.error_samples();
     return report;

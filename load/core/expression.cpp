@@ -38,7 +38,7 @@ struct Name {
   Metric metric;
 };
 
-constexpr std::array<Name, 14> kNames{{{"mean", Metric::latency_mean},
+constexpr std::array<Name, 15> kNames{{{"mean", Metric::latency_mean},
                                        {"max", Metric::latency_max},
                                        {"errors", Metric::errors},
                                        {"error_rate", Metric::error_rate},
@@ -47,6 +47,7 @@ constexpr std::array<Name, 14> kNames{{{"mean", Metric::latency_mean},
                                        {"non_2xx", Metric::non_2xx},
                                        {"rate", Metric::rate},
                                        {"cold_start.count", Metric::cold_start_count},
+                                       {"queue.max", Metric::queue_max},
                                        {"replicas.max", Metric::replicas_max},
                                        {"replicas.seconds", Metric::replica_seconds},
                                        {"panics", Metric::panics},
@@ -124,13 +125,15 @@ ExpressionProblem unknown_figure(std::string_view flag, std::string_view text,
                                  "status.404", "status.503",  "cold_start.p95"};
   for (const Name& known : kNames) names.emplace_back(known.name);
   const auto closest = closest_name(figure, names);
-  return {bad(flag, text, "unknown figure '" + figure + "'",
-              closest ? "did you mean '" + *closest + "'?"
-                      : "use p0 to p99.99, mean, max, service.p99, lag.p99, errors, error_rate, "
-                        "refused, lost, non_2xx, status.404, rate, cold_start.p95, "
-                        "cold_start.count, replicas.max, replicas.seconds, panics, time_to_zero "
-                        "and generator"),
-          true};
+  return {
+      bad(flag, text, "unknown figure '" + figure + "'",
+          closest
+              ? "did you mean '" + *closest + "'?"
+              : "use p0 to p99.99, mean, max, service.p99, lag.p99, errors, error_rate, "
+                "refused, lost, non_2xx, status.404, rate, cold_start.p95, "
+                "cold_start.count, queue.max, replicas.max, replicas.seconds, panics, time_to_zero "
+                "and generator"),
+      true};
 }
 
 bool is_time(Metric metric) {
@@ -151,6 +154,7 @@ bool is_time(Metric metric) {
     case Metric::status:
     case Metric::rate:
     case Metric::cold_start_count:
+    case Metric::queue_max:
     case Metric::replicas_max:
     case Metric::replica_seconds:
     case Metric::panics:
@@ -263,8 +267,9 @@ bool holds(const Expression& expression, double actual) {
 
 bool needs_engine(Metric metric) {
   return metric == Metric::cold_start || metric == Metric::cold_start_count ||
-         metric == Metric::replicas_max || metric == Metric::replica_seconds ||
-         metric == Metric::panics || metric == Metric::time_to_zero;
+         metric == Metric::queue_max || metric == Metric::replicas_max ||
+         metric == Metric::replica_seconds || metric == Metric::panics ||
+         metric == Metric::time_to_zero;
 }
 
 }  // namespace sluice::loadgen

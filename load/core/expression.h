@@ -24,6 +24,7 @@ enum class Metric {
   rate,                ///< requests sent in a second
   cold_start,          ///< seconds, a percentile
   cold_start_count,
+  queue_max,  ///< requests that an engine held at once
   replicas_max,
   replica_seconds,
   panics,

@@ -1,6 +1,7 @@
 #include "load/core/replica_track.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sluice::loadgen {
 
@@ -9,8 +10,12 @@ void ReplicaTrack::begin() {
   cold_starts_.clear();
   cold_start_times_ = Histogram{};
   panics_.clear();
+  decisions_.clear();
   if (panicking_) panics_.push_back({});
   note(Duration::zero());
+  scaling_.set({}, Scaling::ready, static_cast<double>(ready_.size()));
+  scaling_.set({}, Scaling::draining, static_cast<double>(draining_.size()));
+  scaling_.begin();
 }
 
 void ReplicaTrack::replica(Duration at, std::string_view id, bool ready) {
@@ -18,6 +23,14 @@ void ReplicaTrack::replica(Duration at, std::string_view id, bool ready) {
   const auto found = ready_.find(id);
   if (!ready && found != ready_.end()) ready_.erase(found);
   note(at);
+  scaling_.set(at, Scaling::ready, static_cast<double>(ready_.size()));
+}
+
+void ReplicaTrack::drain(Duration at, std::string_view id, bool draining) {
+  if (draining && draining_.size() < kReplicasMax) draining_.emplace(id);
+  const auto found = draining_.find(id);
+  if (!draining && found != draining_.end()) draining_.erase(found);
+  scaling_.set(at, Scaling::draining, static_cast<double>(draining_.size()));
 }
 
 void ReplicaTrack::note(Duration at) {
@@ -26,10 +39,12 @@ void ReplicaTrack::note(Duration at) {
   if (points_.size() < kPointsMax) points_.push_back(point);
 }
 
-void ReplicaTrack::cold_start(Duration at, Duration total, std::string_view replica) {
+void ReplicaTrack::cold_start(Duration at, Duration total, std::string_view replica,
+                              std::vector<std::pair<std::string, double>> phases_ms) {
   cold_start_times_.record(total);
   if (cold_starts_.size() == kPointsMax) return;
-  cold_starts_.push_back({std::max(at, Duration::zero()), total, std::string{replica}});
+  cold_starts_.push_back({std::max(at, Duration::zero()), total, std::string{replica},
+                          std::move(phases_ms), service_});
 }
 
 void ReplicaTrack::decision(Duration at, bool panic) {
@@ -37,6 +52,17 @@ void ReplicaTrack::decision(Duration at, bool panic) {
   if (panicking_) panics_.back().to = now;
   if (panic && !panicking_ && panics_.size() < kPointsMax) panics_.push_back({now, now});
   panicking_ = panic && !panics_.empty();
+}
+
+void ReplicaTrack::desire(Duration at, double desired, std::string_view why) {
+  const double known = scaling_.now(Scaling::desired);
+  const double from = std::isnan(known) ? static_cast<double>(ready_.size()) : known;
+  const bool changes = from != desired || decided_in_panic_ != panicking_;
+  decided_in_panic_ = panicking_;
+  scaling_.set(at, Scaling::desired, desired);
+  if (!changes || decisions_.size() == kPointsMax) return;
+  decisions_.push_back({std::max(at, Duration::zero()), from, desired, panicking_,
+                        std::string{why.substr(0, kWhyBytesMax)}, service_});
 }
 
 void ReplicaTrack::finish(Duration at) {
@@ -53,6 +79,7 @@ ReplicaTrack ReplicaTrack::merged(std::span<const ReplicaTrack> tracks) {
   ReplicaTrack out;
   std::vector<Step> steps;
   std::set<std::string, std::less<>> services;
+  std::vector<const ScalingRows*> scaling;
   for (const ReplicaTrack& track : tracks) {
     if (!track.joined() || !services.insert(track.service_).second) continue;
     out.service_ += (out.joined() ? ", " : "") + track.service_;
@@ -66,9 +93,13 @@ ReplicaTrack ReplicaTrack::merged(std::span<const ReplicaTrack> tracks) {
     out.cold_starts_.insert(out.cold_starts_.end(), track.cold_starts_.begin(),
                             track.cold_starts_.end());
     out.panics_.insert(out.panics_.end(), track.panics_.begin(), track.panics_.end());
+    out.decisions_.insert(out.decisions_.end(), track.decisions_.begin(), track.decisions_.end());
+    scaling.push_back(&track.scaling_);
   }
   const auto earlier = [](const auto& a, const auto& b) { return a.at < b.at; };
   std::stable_sort(steps.begin(), steps.end(), earlier);
+  if (!scaling.empty()) out.scaling_ = ScalingRows::merged(scaling);
+  std::stable_sort(out.decisions_.begin(), out.decisions_.end(), earlier);
   std::stable_sort(out.cold_starts_.begin(), out.cold_starts_.end(), earlier);
   std::stable_sort(out.panics_.begin(), out.panics_.end(),
                    [](const Panic& a, const Panic& b) { return a.from < b.from; });

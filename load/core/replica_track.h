@@ -1,12 +1,14 @@
 #pragma once
 
 #include "load/core/histogram.h"
+#include "load/core/scaling_rows.h"
 #include <cstddef>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sluice::loadgen {
@@ -17,6 +19,7 @@ class ReplicaTrack {
  public:
   static constexpr std::size_t kPointsMax = 10'000;
   static constexpr std::size_t kReplicasMax = 10'000;
+  static constexpr std::size_t kWhyBytesMax = 300;
 
   struct Point {
     Duration at{0};
@@ -29,6 +32,19 @@ class ReplicaTrack {
     Duration at{0};
     Duration total{0};
     std::string replica;
+    /// In order, in milliseconds: `queue decide create start ready first_byte`.
+    std::vector<std::pair<std::string, double>> phases_ms = {};
+    std::string service = {};
+  };
+
+  /// A decision that changed how many replicas are wanted, or the mode.
+  struct Decision {
+    Duration at{0};
+    double from = 0;
+    double to = 0;
+    bool panic = false;
+    std::string why;
+    std::string service = {};
   };
 
   struct Panic {
@@ -37,7 +53,17 @@ class ReplicaTrack {
   };
 
   /// An engine answers for `service`; without this the track stays empty.
-  void join(std::string service) { service_ = std::move(service); }
+  void join(std::string service, std::string space = {}) {
+    service_ = std::move(service);
+    space_ = std::move(space);
+  }
+
+  /// Whether this is the track of that service; a namespace that one does not name is any.
+  [[nodiscard]] bool is_of(std::string_view service, std::string_view space) const {
+    return service_ == service && (space.empty() || space_.empty() || space_ == space);
+  }
+
+  [[nodiscard]] const std::string& space() const { return space_; }
 
   [[nodiscard]] bool joined() const { return !service_.empty(); }
 
@@ -45,9 +71,18 @@ class ReplicaTrack {
 
   /// Replica `id` became, or is no longer, ready.
   void replica(Duration at, std::string_view id, bool ready);
-  void cold_start(Duration at, Duration total, std::string_view replica);
+  /// Replica `id` began, or has ended, to drain.
+  void drain(Duration at, std::string_view id, bool draining);
+  void cold_start(Duration at, Duration total, std::string_view replica,
+                  std::vector<std::pair<std::string, double>> phases_ms = {});
   /// A decision was made in panic mode, or not.
   void decision(Duration at, bool panic);
+  /// So many replicas are wanted, for that reason. decision() sets its mode before.
+  void desire(Duration at, double desired, std::string_view why);
+
+  /// A figure of the engine is so.
+  void set(Duration at, Scaling what, double value) { scaling_.set(at, what, value); }
+
   /// The run is over: a panic that still lasts ends here.
   void finish(Duration at);
   /// The run begins: what was seen before is forgotten, but for the replicas ready now, which are
@@ -61,6 +96,10 @@ class ReplicaTrack {
   [[nodiscard]] const Histogram& cold_start_times() const { return cold_start_times_; }
 
   [[nodiscard]] const std::vector<Panic>& panics() const { return panics_; }
+
+  [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
+
+  [[nodiscard]] const ScalingRows& scaling() const { return scaling_; }
 
   [[nodiscard]] std::size_t ready_now() const { return ready_.size(); }
 
@@ -80,12 +119,17 @@ class ReplicaTrack {
   void note(Duration at);
 
   std::string service_;
+  std::string space_;
   std::set<std::string, std::less<>> ready_;
+  std::set<std::string, std::less<>> draining_;
   std::vector<Point> points_;
   std::vector<ColdStart> cold_starts_;
   Histogram cold_start_times_;
   std::vector<Panic> panics_;
   bool panicking_ = false;
+  std::vector<Decision> decisions_;
+  bool decided_in_panic_ = false;
+  ScalingRows scaling_;
 };
 
 }  // namespace sluice::loadgen

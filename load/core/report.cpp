@@ -61,6 +61,10 @@ double time_to_zero_seconds(const ReplicaTrack& track, const Tally& tally) {
   return reached ? to_seconds(*reached) : std::numeric_limits<double>::infinity();
 }
 
+std::optional<double> known(double value) {
+  return std::isnan(value) ? std::nullopt : std::optional{value};
+}
+
 std::optional<double> engine_figure(const Report& report, const Expression& expression) {
   const Part part = part_of(report.plan, expression);
   const bool one = part.target && !report.tracks.empty();
@@ -71,6 +75,8 @@ std::optional<double> engine_figure(const Report& report, const Expression& expr
       return cold_start_seconds(track, expression.percent);
     case Metric::cold_start_count:
       return static_cast<double>(track.cold_start_times().count());
+    case Metric::queue_max:
+      return known(track.scaling().queued_max());
     case Metric::replicas_max:
       return static_cast<double>(track.ready_max());
     case Metric::replica_seconds:
@@ -136,6 +142,7 @@ std::optional<double> figure(const Report& report, const Expression& expression)
       return is_late(report, part) ? 1 : 0;
     case Metric::cold_start:
     case Metric::cold_start_count:
+    case Metric::queue_max:
     case Metric::replicas_max:
     case Metric::replica_seconds:
     case Metric::panics:
@@ -169,6 +176,7 @@ std::string shown(Metric metric, double actual) {
     case Metric::non_2xx:
     case Metric::status:
     case Metric::cold_start_count:
+    case Metric::queue_max:
     case Metric::replicas_max:
     case Metric::replica_seconds:
     case Metric::panics:
@@ -206,6 +214,29 @@ bool is_late(const Report& report, const Part& part) {
     if (is_late(report, {.phase = i})) return true;
   }
   return false;
+}
+
+std::optional<LateCause> late_cause(const Report& report) {
+  constexpr double kBusyCore = 0.9;
+  if (!is_late(report)) return std::nullopt;
+  if (report.generator.busiest() >= kBusyCore) return LateCause::own_core;
+  if (report.cap_waits > 0) return LateCause::no_connection;
+  if (report.results.whole.ended(Ending::no_local_port) > 0) return LateCause::no_local_port;
+  return LateCause::server;
+}
+
+std::string_view name_of(LateCause cause) {
+  switch (cause) {
+    case LateCause::own_core:
+      return "own_core";
+    case LateCause::no_connection:
+      return "no_connection";
+    case LateCause::no_local_port:
+      return "no_local_port";
+    case LateCause::server:
+      return "server";
+  }
+  return {};
 }
 
 double achieved_rate(const Report& report, const Part& part) {

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "load/core/error_samples.h"
+#include "load/core/generator_watch.h"
 #include "load/core/load_plan.h"
 #include "load/core/replica_track.h"
 #include "load/core/results.h"
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::loadgen {
@@ -21,7 +23,8 @@ struct Report {
   std::vector<ReplicaTrack> tracks;  ///< by target; empty: none was watched
   Duration length{0};                ///< start to end, draining included
   std::size_t connections = 0;       ///< most open at once
-  std::uint64_t cap_waits = 0;  ///< times a request fell due with every allowed connection busy
+  std::uint64_t cap_waits = 0;    ///< times a request fell due with every allowed connection busy
+  GeneratorWatch generator = {};  ///< how this machine ran the generator
   bool interrupted = false;
   ErrorSamples errors;  ///< why requests failed
 };
@@ -45,6 +48,20 @@ struct Verdict {
 
 /// True when requests started later than kLagTolerated, at the 99th percentile.
 [[nodiscard]] bool is_behind(const Report& report, const Part& part = {});
+
+/// Why a generator was late.
+enum class LateCause {
+  own_core,       ///< it used up its core
+  no_connection,  ///< every connection it may have was busy
+  no_local_port,  ///< the machine had no port for another connection
+  server,         ///< none of these: what it talks to was too slow
+};
+
+/// `own_core` and so on, as in reports.
+[[nodiscard]] std::string_view name_of(LateCause cause);
+
+/// Nothing of a run that is not late.
+[[nodiscard]] std::optional<LateCause> late_cause(const Report& report);
 
 /// Requests per second that were really taken up in the measured part, or in the time of a phase.
 [[nodiscard]] double achieved_rate(const Report& report, const Part& part = {});

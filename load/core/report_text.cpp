@@ -201,6 +201,45 @@ std::string replay_lines(const Replay& replay) {
   return text;
 }
 
+// What kept requests from being sent in time.
+std::string too_slow(const Report& report) {
+  switch (late_cause(report).value_or(report.cap_waits > 0 ? LateCause::no_connection
+                                                           : LateCause::server)) {
+    case LateCause::own_core:
+      return "the generator used up its core (" + percent(report.generator.busiest()) +
+             "): the latency is in part its own";
+    case LateCause::no_connection:
+      return "all " + grouped(report.connections) +
+             " allowed connections were busy: the server is too slow";
+    case LateCause::no_local_port:
+      return "this machine had no local port for another connection";
+    case LateCause::server:
+      return "the server accepts connections or answers too slowly";
+  }
+  return {};
+}
+
+// When this machine did not run the generator.
+std::string gap_lines(const Report& report) {
+  std::uint64_t gaps = 0;
+  Mark longest;
+  std::string text;
+  for (const Mark& mark : report.generator.marks()) {
+    if (mark.kind == Mark::Kind::clock_step) {
+      text += line("clock", "the machine's clock was set by " + milliseconds(mark.length) +
+                                " ms at " + spoken(mark.at));
+      continue;
+    }
+    ++gaps;
+    if (mark.length > longest.length) longest = mark;
+  }
+  if (gaps == 0) return text;
+  return line("gaps", "this machine did not run the generator " + grouped(gaps) +
+                          (gaps == 1 ? " time, for " : " times, for up to ") +
+                          milliseconds(longest.length) + " ms (at " + spoken(longest.at) + ")") +
+         text;
+}
+
 // What the reader must know before believing the figures above.
 std::string notes(const Report& report) {
   std::string text;
@@ -209,16 +248,11 @@ std::string notes(const Report& report) {
         "note", "a closed loop sends a slow server fewer requests: this latency omits those waits");
   } else if (is_late(report) ||
              (is_behind(report) && report.results.whole.ended(Ending::answered) > 0)) {
-    const bool capped = report.cap_waits > 0;
-    text += line(
-        is_late(report) ? "LATE" : "lag",
-        grouped(report.results.whole.sent()) + " of " +
-            grouped(report.results.whole.sent() + report.results.whole.unsent()) +
-            " requests sent, up to " + milliseconds(report.results.whole.lag().max()) +
-            " ms after their time; " +
-            (capped ? "all " + grouped(report.connections) +
-                          " allowed connections were busy: the server is too slow"
-                    : "this machine is too slow, or the server accepts connections too slowly"));
+    text += line(is_late(report) ? "LATE" : "lag",
+                 grouped(report.results.whole.sent()) + " of " +
+                     grouped(report.results.whole.sent() + report.results.whole.unsent()) +
+                     " requests sent, up to " + milliseconds(report.results.whole.lag().max()) +
+                     " ms after their time; " + too_slow(report));
     text +=
         line("service time", percentiles(report.results.whole.service()) + ", from actual send");
   }
@@ -229,6 +263,7 @@ std::string notes(const Report& report) {
                                (connecting.count() == 1 ? " connection    " : " connections    ") +
                                percentiles(connecting));
   }
+  text += gap_lines(report);
   if (report.plan.warmup > Duration::zero()) {
     text += line("warm-up", spoken(report.plan.warmup) + ", " +
                                 grouped(report.results.whole.warmup_sent()) +

@@ -2,7 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
+#include <initializer_list>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace sluice::loadgen {
 
@@ -80,7 +84,7 @@ bool join_service(std::string_view json, const Target& target, ReplicaTrack& tra
   if (!services.is_array()) return false;
   const Json* service = find_service(services, target);
   if (service == nullptr || text_of(*service, "name").empty()) return false;
-  track.join(text_of(*service, "name"));
+  track.join(text_of(*service, "name"), text_of(*service, "namespace"));
   const auto replicas = service->find("replicas");
   if (replicas != service->end() && replicas->is_array()) {
     for (const Json& replica : *replicas) {
@@ -94,19 +98,81 @@ bool join_service(std::string_view json, const Target& target, ReplicaTrack& tra
 
 namespace {
 
+std::optional<double> number_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+// The figures that an object of the engine has; others stay as they were.
+void set_figures(ReplicaTrack& track, const Json& body, Duration at,
+                 std::initializer_list<Scaling> figures) {
+  for (const Scaling figure : figures) {
+    const auto name = kScalingNames.at(static_cast<std::size_t>(figure));
+    const auto value = number_of(body, std::string{name}.c_str());
+    if (value) track.set(at, figure, *value);
+  }
+}
+
+void apply_decision(ReplicaTrack& track, const Json& body, Duration at) {
+  track.decision(at, text_of(body, "mode") == "panic");
+  set_figures(track, body, at, {Scaling::stable, Scaling::panic, Scaling::target});
+  const auto desired = number_of(body, "desired");
+  if (desired) track.desire(at, *desired, text_of(body, "why"));
+}
+
+bool apply_cold_start(ReplicaTrack& track, const Json& body, Duration at) {
+  const auto total = number_of(body, "total_ms");
+  if (!total) return false;
+  std::vector<std::pair<std::string, double>> phases;
+  const auto found = body.find("phases_ms");
+  for (const char* const name : {"queue", "decide", "create", "start", "ready", "first_byte"}) {
+    if (found == body.end() || !found->is_object()) break;
+    const auto took = number_of(*found, name);
+    if (took) phases.emplace_back(name, *took);
+  }
+  track.cold_start(at, from_seconds(*total / 1e3), text_of(body, "replica"), std::move(phases));
+  return true;
+}
+
 bool apply_to(ReplicaTrack& track, std::string_view event, const Json& body, Duration at) {
   if (event == "replica") {
-    track.replica(at, text_of(body, "id"), text_of(body, "state") == "ready");
+    const std::string state = text_of(body, "state");
+    track.replica(at, text_of(body, "id"), state == "ready");
+    track.drain(at, text_of(body, "id"), state == "draining");
   } else if (event == "decision") {
-    track.decision(at, text_of(body, "mode") == "panic");
+    apply_decision(track, body, at);
   } else if (event == "cold_start") {
-    const auto total = body.find("total_ms");
-    if (total == body.end() || !total->is_number()) return false;
-    track.cold_start(at, from_seconds(total->get<double>() / 1e3), text_of(body, "replica"));
+    return apply_cold_start(track, body, at);
   } else {
     return false;
   }
   return true;
+}
+
+// Rows of services as of the last second.
+bool apply_fleet(const Json& body, Duration at, std::span<ReplicaTrack> tracks) {
+  const auto rows = body.find("rows");
+  if (rows == body.end() || !rows->is_array()) return false;
+  bool applied = false;
+  for (const Json& row : *rows) {
+    if (!row.is_object()) continue;
+    const std::string service = text_of(row, "name");
+    const std::string space = text_of(row, "namespace");
+    for (ReplicaTrack& track : tracks) {
+      if (!track.joined() || !track.is_of(service, space)) continue;
+      set_figures(
+          track, row, at,
+          {Scaling::starting, Scaling::stable, Scaling::panic, Scaling::target, Scaling::queued});
+      const auto want = number_of(row, "want");
+      // Later it is what decisions say, which come at once.
+      if (want && std::isnan(track.scaling().now(Scaling::desired))) {
+        track.set(at, Scaling::desired, *want);
+      }
+      applied = true;
+    }
+  }
+  return applied;
 }
 
 }  // namespace
@@ -115,10 +181,12 @@ bool apply_event(std::string_view event, std::string_view json, Duration at,
                  std::span<ReplicaTrack> tracks) {
   const Json body = parse_object(json);
   if (!body.is_object()) return false;
+  if (event == "fleet") return apply_fleet(body, at, tracks);
   const std::string service = text_of(body, "service");
+  const std::string space = text_of(body, "namespace");
   bool applied = false;
   for (ReplicaTrack& track : tracks) {
-    if (!track.joined() || track.service() != service) continue;
+    if (!track.joined() || !track.is_of(service, space)) continue;
     applied = apply_to(track, event, body, at) || applied;
   }
   return applied;

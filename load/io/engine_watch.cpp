@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "load/io/engine_events.h"
+#include <set>
 #include <utility>
 
 namespace sluice::loadgen {
@@ -16,11 +17,14 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t kServicesBytesMax = 4U << 20U;
+// The engine takes request targets of 4096 bytes.
+constexpr std::size_t kRowsBytesMax = 3500;
 
 }  // namespace
 
 struct EngineWatch::Impl {
-  enum class Stage { services, events, over };
+  // `live` has all that `events` has, and figures once a second; older engines have only the other.
+  enum class Stage { services, live, events, over };
 
   Impl(asio::io_context& io, const Clock& time, std::vector<Target> where,
        const std::string& address, Duration wait)
@@ -37,6 +41,10 @@ struct EngineWatch::Impl {
   void on_end(const net::H1Client::Ending& ending);
   void give_up();
   bool join_all();
+  [[nodiscard]] std::string joined_rows() const;
+
+  [[nodiscard]] bool is_stream() const { return stage == Stage::live || stage == Stage::events; }
+
   void tell_ready();
   void take(std::string_view event, std::string_view data);
 
@@ -55,6 +63,7 @@ struct EngineWatch::Impl {
   std::string services;
   TimePoint run_began;
   bool begun = false;
+  bool asks_events = false;
 };
 
 void EngineWatch::Impl::ask(Stage next, const std::string& path) {
@@ -70,16 +79,21 @@ void EngineWatch::Impl::ask(Stage next, const std::string& path) {
 }
 
 void EngineWatch::Impl::on_head(const http::ResponseHead& head) {
-  if (head.status != 200) {
+  if (head.status != 200 && stage == Stage::live) {
+    stage = Stage::services;  // until the answer is over
+    asks_events = true;
+  } else if (head.status != 200) {
     give_up();
-  } else if (stage == Stage::events) {
+  } else if (is_stream()) {
     tell_ready();
   }
 }
 
 void EngineWatch::Impl::on_body(std::string_view piece) {
-  if (stage == Stage::events) {
+  if (is_stream()) {
     events.feed(piece);
+  } else if (asks_events) {
+    return;
   } else if (services.size() + piece.size() <= kServicesBytesMax) {
     services.append(piece);
   }
@@ -88,8 +102,10 @@ void EngineWatch::Impl::on_body(std::string_view piece) {
 void EngineWatch::Impl::on_end(const net::H1Client::Ending& ending) {
   const bool is_answer =
       stage == Stage::services && ending.kind == net::H1Client::Ending::Kind::whole;
-  if (is_answer && join_all()) {
+  if (is_answer && asks_events) {
     ask(Stage::events, "/events?types=decision,replica,cold_start");
+  } else if (is_answer && join_all()) {
+    ask(Stage::live, "/live?view=fleet&rows=" + joined_rows());
   } else {
     give_up();
   }
@@ -104,6 +120,20 @@ bool EngineWatch::Impl::join_all() {
   return joined;
 }
 
+// The services of the targets, as `rows` of the live stream names them.
+std::string EngineWatch::Impl::joined_rows() const {
+  std::set<std::string> rows;
+  for (const ReplicaTrack& track : tracks) {
+    if (track.joined()) rows.insert(track.space() + "/" + track.service());
+  }
+  std::string out;
+  for (const std::string& row : rows) {
+    if (out.size() + row.size() > kRowsBytesMax) break;
+    out += (out.empty() ? "" : ",") + row;
+  }
+  return out;
+}
+
 void EngineWatch::Impl::give_up() {
   stage = Stage::over;
   if (client) client->close();
@@ -114,7 +144,7 @@ void EngineWatch::Impl::tell_ready() {
   if (!ready) return;
   alarm.cancel();
   // Without a stream the figures would be one moment's: better none.
-  if (stage != Stage::events) tracks.assign(targets.size(), {});
+  if (!is_stream()) tracks.assign(targets.size(), {});
   asio::post(loop, std::exchange(ready, nullptr));
 }
 

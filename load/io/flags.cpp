@@ -51,7 +51,7 @@ void declare(CLI::App& app, Flags& flags) {
          "--fail-if", flags.fail_if,
          "exit 4 if true, like 'p99 > 250ms' (repeatable); figures: p0 to p99.99, mean, max,\n"
          "service.p99, lag.p99, errors, error_rate, refused, lost, non_2xx, status.404, rate,\n"
-         "cold_start.p95, cold_start.count, replicas.max, replicas.seconds, panics,\n"
+         "cold_start.p95, cold_start.count, queue.max, replicas.max, replicas.seconds, panics,\n"
          "time_to_zero, generator")
       ->allow_extra_args(false);
   app.add_option("--json", flags.json, "write the report as JSON to a file, - for standard output")

@@ -9,6 +9,7 @@
 
 #include "load/core/quantity.h"
 #include "load/io/connection.h"
+#include "load/io/machine.h"
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -119,6 +120,7 @@ struct LoadRun::Impl final : Connection::Owner {
   }
 
   void begin();
+  void watch_generator();
   void pump();
   void arm_arrival();
   bool may_open();
@@ -168,6 +170,7 @@ struct LoadRun::Impl final : Connection::Owner {
   asio::steady_timer expiry{loop};
   asio::steady_timer end{loop};
   asio::steady_timer pause{loop};
+  asio::steady_timer tick{loop};
   Duration open_from{0};  // when the next connection might open, were there no first lot
   bool expiry_armed = false;
   bool pause_armed = false;
@@ -180,10 +183,12 @@ struct LoadRun::Impl final : Connection::Owner {
   std::uint64_t next_id = 1;
   std::uint64_t cap_waits = 0;
   ErrorSamples samples;
+  GeneratorWatch generator;
 };
 
 void LoadRun::Impl::begin() {
   began = clock.now();
+  watch_generator();
   if (plan.duration) at(end, plan.warmup + *plan.duration, [this] { sending_ends(); });
   if (plan.loop == Loop::open) {
     pump();
@@ -193,6 +198,12 @@ void LoadRun::Impl::begin() {
     dispatch(free_connection(0), {now()});
   }
   finish_if_over();
+}
+
+void LoadRun::Impl::watch_generator() {
+  const Duration time = now();
+  generator.tick({.at = time, .cpu = thread_cpu_time(), .wall = machine_clock()});
+  at(tick, time + GeneratorWatch::kInterval, [this] { watch_generator(); });
 }
 
 // Takes up what is due, and sees to being called again when more is.
@@ -414,7 +425,7 @@ bool LoadRun::Impl::over() const {
 void LoadRun::Impl::finish_if_over() {
   if (ended_all || !over() || !busy.empty()) return;
   ended_all = true;
-  for (asio::steady_timer* timer : {&arrival, &expiry, &end, &pause}) timer->cancel();
+  for (asio::steady_timer* timer : {&arrival, &expiry, &end, &pause, &tick}) timer->cancel();
   for (Pool& pool : pools) {
     for (Connection& connection : pool.idle) connection.close();
   }
@@ -476,6 +487,10 @@ std::uint64_t LoadRun::cap_waits() const {
 
 bool LoadRun::interrupted() const {
   return impl_->interrupted;
+}
+
+const GeneratorWatch& LoadRun::generator() const {
+  return impl_->generator;
 }
 
 const ErrorSamples& LoadRun::error_samples() const {

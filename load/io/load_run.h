@@ -4,6 +4,7 @@
 #include "common/time/clock.h"
 
 #include "load/core/error_samples.h"
+#include "load/core/generator_watch.h"
 #include "load/core/load_plan.h"
 #include "load/core/results.h"
 #include <functional>
@@ -48,6 +49,8 @@ class LoadRun {
   /// How often a request fell due with every allowed connection busy.
   [[nodiscard]] std::uint64_t cap_waits() const;
   [[nodiscard]] bool interrupted() const;
+  /// How this machine ran the thread.
+  [[nodiscard]] const GeneratorWatch& generator() const;
   /// Why requests failed.
   [[nodiscard]] const ErrorSamples& error_samples() const;
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -27,6 +28,12 @@ namespace {
 // Said outright: a string would also do for a Problem.
 Result<std::string, Problem> text(std::string value) {
   return Result<std::string, Problem>{boost::system::in_place_value, std::move(value)};
+}
+
+Duration clock_time(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
 }
 
 std::string cpu_model() {
@@ -95,6 +102,14 @@ std::size_t terminal_width(int descriptor) {
   winsize size{};
   const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? std::max<std::size_t>(size.ws_col, kLeast) : kUsual;
+}
+
+Duration thread_cpu_time() {
+  return clock_time(CLOCK_THREAD_CPUTIME_ID);
+}
+
+Duration machine_clock() {
+  return clock_time(CLOCK_REALTIME);
 }
 
 std::string fresh_run_id() {

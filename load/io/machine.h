@@ -24,6 +24,12 @@ namespace sluice::loadgen {
 /// Columns of the terminal that `descriptor` is, at least 20; 0 if it is none.
 [[nodiscard]] std::size_t terminal_width(int descriptor);
 
+/// What the calling thread has used of a core so far.
+[[nodiscard]] Duration thread_cpu_time();
+
+/// The machine's clock, which may be set while it runs, since 1970.
+[[nodiscard]] Duration machine_clock();
+
 /// A prefix for request ids that no other run has.
 [[nodiscard]] std::string fresh_run_id();
 

@@ -165,7 +165,10 @@ Json phases_of(const Report& report) {
 }
 
 Json generator_of(const Report& report) {
+  const auto cause = late_cause(report);
   return {{"late", is_late(report)},
+          {"cause", cause ? Json(name_of(*cause)) : Json(nullptr)},
+          {"core_share_max", std::round(report.generator.busiest() * 1e3) / 1e3},
           {"rate_achieved", achieved_rate(report)},
           {"lag_ms", percentiles(report.results.whole.lag())},
           {"connections_used", report.connections},
@@ -205,6 +208,7 @@ std::string report_json(const Report& report, const std::vector<Verdict>& verdic
   out["phases"] = phases_of(report);
   out["scaling"] = scaling_json(report);
   out["seconds"] = seconds_json(report);
+  out["marks"] = marks_json(report);
   out["fail_if"] = verdicts_of(verdicts, Use::fail_if);
   out["assert"] = verdicts_of(verdicts, Use::assertion);
   out["environment"] = {{"host", where.host},

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
+#include <string_view>
 #include <vector>
 
 namespace sluice::loadgen {
@@ -115,30 +117,100 @@ Json seconds_json(const Report& report) {
   return out;
 }
 
-nlohmann::ordered_json scaling_json(const Report& report) {
-  const ReplicaTrack& track = report.track;
-  if (!track.joined()) return nullptr;
-  Json out{{"service", track.service()}, {"replicas_max", track.ready_max()}};
+Json marks_json(const Report& report) {
+  Json out = Json::array();
+  for (const Mark& mark : report.generator.marks()) {
+    out.push_back({{"at_s", s(mark.at)}, {"kind", name_of(mark.kind)}, {"ms", ms(mark.length)}});
+  }
+  return out;
+}
+
+namespace {
+
+Json rows_json(const ScalingRows& scaling) {
+  Json out = Json::array();
+  for (const ScalingRow& row : scaling.rows()) {
+    Json values = Json::array({s(row.at)});
+    for (const double value : row.values) {
+      values.push_back(std::isnan(value) ? Json(nullptr) : Json(std::round(value * 1e3) / 1e3));
+    }
+    out.push_back(std::move(values));
+  }
+  return out;
+}
+
+Json columns_json() {
+  Json out = Json::array({"at_s"});
+  for (const std::string_view name : kScalingNames) out.push_back(name);
+  return out;
+}
+
+Json decisions_json(const ReplicaTrack& track) {
+  Json out = Json::array();
+  for (const ReplicaTrack::Decision& decision : track.decisions()) {
+    out.push_back({{"at_s", s(decision.at)},
+                   {"service", decision.service},
+                   {"from", decision.from},
+                   {"to", decision.to},
+                   {"mode", decision.panic ? "panic" : "stable"},
+                   {"why", decision.why}});
+  }
+  return out;
+}
+
+Json cold_starts_json(const ReplicaTrack& track) {
+  Json out = Json::array();
+  for (const ReplicaTrack::ColdStart& cold : track.cold_starts()) {
+    Json phases = Json::object();
+    for (const auto& [name, took] : cold.phases_ms) phases[name] = took;
+    out.push_back({{"at_s", s(cold.at)},
+                   {"service", cold.service},
+                   {"replica", cold.replica},
+                   {"total_ms", ms(cold.total)},
+                   {"phases_ms", std::move(phases)}});
+  }
+  return out;
+}
+
+Json track_json(const ReplicaTrack& track, const Tally& tally, Duration length) {
   Json replicas = Json::array();
   for (const auto& point : track.points()) {
     replicas.push_back({{"at_s", s(point.at)}, {"ready", point.ready}});
-  }
-  Json cold_starts = Json::array();
-  for (const auto& cold : track.cold_starts()) {
-    cold_starts.push_back(
-        {{"at_s", s(cold.at)}, {"total_ms", ms(cold.total)}, {"replica", cold.replica}});
   }
   Json panics = Json::array();
   for (const auto& panic : track.panics()) {
     panics.push_back({{"from_s", s(panic.from)}, {"to_s", s(panic.to)}});
   }
-  const auto zero = track.time_to_zero(report.results.whole.last_end());
-  out["replicas"] = std::move(replicas);
-  out["cold_start_count"] = track.cold_start_times().count();
-  out["cold_start_ms"] = percentiles(track.cold_start_times());
-  out["cold_starts"] = std::move(cold_starts);
-  out["panics"] = std::move(panics);
-  out["time_to_zero_s"] = zero ? Json(s(*zero)) : Json(nullptr);
+  const auto zero = track.time_to_zero(tally.last_end());
+  const double queued = track.scaling().queued_max();
+  return {{"service", track.service()},
+          {"replicas_max", track.ready_max()},
+          {"replicas_seconds", std::round(track.replica_seconds(length) * 1e3) / 1e3},
+          {"queue_max", std::isnan(queued) ? Json(nullptr) : Json(queued)},
+          {"replicas", std::move(replicas)},
+          {"columns", columns_json()},
+          {"rows", rows_json(track.scaling())},
+          {"decisions", decisions_json(track)},
+          {"cold_start_count", track.cold_start_times().count()},
+          {"cold_start_ms", percentiles(track.cold_start_times())},
+          {"cold_starts", cold_starts_json(track)},
+          {"panics", std::move(panics)},
+          {"time_to_zero_s", zero ? Json(s(*zero)) : Json(nullptr)}};
+}
+
+}  // namespace
+
+Json scaling_json(const Report& report) {
+  if (!report.track.joined()) return nullptr;
+  Json out = track_json(report.track, report.results.whole, report.length);
+  Json services = Json::array();
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < report.tracks.size(); ++i) {
+    const ReplicaTrack& track = report.tracks[i];
+    if (!track.joined() || !seen.insert(track.service()).second) continue;
+    services.push_back(track_json(track, report.results.of({.target = i}), report.length));
+  }
+  if (services.size() > 1) out["services"] = std::move(services);
   return out;
 }
 

@@ -21,6 +21,9 @@ namespace sluice::loadgen {
 /// `scaling` of the report; null when no engine was watched.
 [[nodiscard]] nlohmann::ordered_json scaling_json(const Report& report);
 
+/// `marks` of the report: what happened to the generator.
+[[nodiscard]] nlohmann::ordered_json marks_json(const Report& report);
+
 /// The report as text: a line for each member, and of a list one for each element.
 [[nodiscard]] std::string readable(const nlohmann::ordered_json& report);
 

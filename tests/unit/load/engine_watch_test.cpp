@@ -96,6 +96,65 @@ TEST(ApplyEvent, PlacesEventsOfItsServiceOnTheAxis) {
   EXPECT_EQ(track.panics().size(), 1U);
 }
 
+TEST(ApplyEvent, KeepsDecisionsThatChangeWhatIsWanted) {
+  ReplicaTrack track;
+  track.join("app", "shop");
+  track.begin();
+  const auto decide = [&track](const std::string& rest, Duration at) {
+    const std::string text = R"({"namespace":"shop","service":"app",)" + rest + "}";
+    return apply_event("decision", text, at, {&track, 1});
+  };
+
+  EXPECT_TRUE(decide(R"("mode":"stable","desired":1,"stable":0.5,"why":"one")", 1s));
+  EXPECT_TRUE(decide(R"("mode":"stable","desired":1,"stable":0.6,"why":"same")", 2s));
+  EXPECT_TRUE(decide(R"("mode":"panic","desired":4,"target":7,"panic":26.5,"why":"burst")", 3s));
+  EXPECT_FALSE(apply_event("decision",
+                           R"({"namespace":"b","service":"app","mode":"stable","desired":9})", 4s,
+                           {&track, 1}));
+
+  ASSERT_EQ(track.decisions().size(), 2U);
+  EXPECT_EQ(track.decisions()[0].why, "one");
+  EXPECT_EQ(track.decisions()[1].at, 3s);
+  EXPECT_EQ(track.decisions()[1].from, 1);
+  EXPECT_EQ(track.decisions()[1].to, 4);
+  EXPECT_TRUE(track.decisions()[1].panic);
+  EXPECT_EQ(track.scaling().now(Scaling::panic), 26.5);
+  EXPECT_EQ(track.scaling().now(Scaling::desired), 4);
+}
+
+TEST(ApplyEvent, KeepsThePhasesOfAColdStart) {
+  ReplicaTrack track;
+  track.join("app");
+
+  EXPECT_TRUE(apply_event(
+      "cold_start",
+      R"({"service":"app","total_ms":63,"phases_ms":{"start":57,"queue":1,"other":2,"ready":"x"}})",
+      1s, {&track, 1}));
+
+  ASSERT_EQ(track.cold_starts().size(), 1U);
+  const std::vector<std::pair<std::string, double>> phases{{"queue", 1}, {"start", 57}};
+  EXPECT_EQ(track.cold_starts()[0].phases_ms, phases);
+}
+
+TEST(ApplyEvent, TakesTheFiguresOfALiveRow) {
+  ReplicaTrack track;
+  track.join("app", "default");
+  track.begin();
+
+  EXPECT_TRUE(apply_event(
+      "fleet",
+      R"({"rows":[7,{"name":"app","namespace":"default","starting":2,"queued":12,"want":3,"stable":null},
+                  {"name":"app","namespace":"b","queued":99}]})",
+      1s, {&track, 1}));
+  for (const char* text : {"{}", R"({"rows":7})", R"({"rows":[{"name":"other"}]})"}) {
+    EXPECT_FALSE(apply_event("fleet", text, 2s, {&track, 1})) << text;
+  }
+
+  EXPECT_EQ(track.scaling().queued_max(), 12);
+  EXPECT_EQ(track.scaling().now(Scaling::starting), 2);
+  EXPECT_EQ(track.scaling().now(Scaling::desired), 3);
+}
+
 class EngineWatchTest : public ::testing::Test {
  protected:
   // Runs a watch against `script` until `enough` holds after an event, or there is no engine.
@@ -139,6 +198,31 @@ TEST_F(EngineWatchTest, FollowsTheStreamOfAnEngine) {
   EXPECT_TRUE(track.joined());
   EXPECT_EQ(track.ready_now(), 2U);
   EXPECT_EQ(hosts, "ok ok ");
+}
+
+TEST_F(EngineWatchTest, FollowsTheEventsOfAnEngineWithoutLiveFigures) {
+  std::string asked;
+  const ReplicaTrack track = watch(
+      [&asked](std::string_view head) {
+        const std::string path{head.substr(0, head.find(" HTTP"))};
+        asked += path.substr(path.find("/v1") + 3) + " ";
+        if (path.find("/services") != std::string::npos) {
+          return Reply{ScriptedServer::ok(kServices), {}};
+        }
+        if (path.find("/live") != std::string::npos) {
+          return Reply{"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone", {}};
+        }
+        return Reply{
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: replica\n"
+            "data: {\"service\":\"app\",\"id\":\"app-00001-2\",\"state\":\"ready\"}\n\n",
+            {}};
+      },
+      2);
+
+  EXPECT_EQ(track.ready_now(), 2U);
+  EXPECT_EQ(asked,
+            "/services?limit=1000 /live?view=fleet&rows=/app "
+            "/events?types=decision,replica,cold_start ");
 }
 
 TEST_F(EngineWatchTest, ReportsNothingWhereThereIsNoEngine) {
