@@ -154,6 +154,14 @@ std::string_view method_of(const TargetPlan& target, SentAs as) {
       return "HEAD";
     case SentAs::options:
       return "OPTIONS";
+    case SentAs::remove:
+      return "DELETE";
+    case SentAs::post:
+      return "POST";
+    case SentAs::put:
+      return "PUT";
+    case SentAs::patch:
+      return "PATCH";
   }
   return {};
 }

@@ -18,6 +18,9 @@ std::string describe_replay(const Replay& replay) {
                      ")";
   if (replay.speed != 1) text += ", speed " + plain(replay.speed);
   if (replay.times != 1) text += ", times " + std::to_string(replay.times);
+  if (replay.part.from > Duration::zero()) text += ", from " + spoken(replay.part.from);
+  if (replay.part.until < Duration::max()) text += ", until " + spoken(replay.part.until);
+  if (replay.part.methods == Methods::all) text += ", all methods";
   return text;
 }
 

@@ -18,16 +18,41 @@ inline constexpr std::uint64_t kReplayTimesMax = 1000;
 /// What a request is sent as.
 enum class SentAs : std::uint8_t {
   planned,  ///< with the method and the body of the plan
-  get,      ///< with this method and no body, as all below
+  get,      ///< with this method and no body, as the three below
   head,
   options,
+  remove,  ///< DELETE
+  post,    ///< with this method and the body of the plan, as all below
+  put,
+  patch,
 };
 
-inline constexpr std::size_t kSentAs = 4;
+inline constexpr std::size_t kSentAs = 8;
+
+/// Whether such a request has the body of the plan.
+[[nodiscard]] bool has_body(SentAs as);
+
+/// Which requests of a trace are sent, by their methods.
+enum class Methods : std::uint8_t {
+  safe,  ///< GET, HEAD and OPTIONS: the others may change something where they go
+  all,   ///< DELETE, POST, PUT and PATCH too
+};
 
 /// What a recorded request with this method is sent as; an empty method is one that the trace does
-/// not name. Nothing: it is not sent, since it may change something where it goes.
-[[nodiscard]] std::optional<SentAs> sent_as(std::string_view method);
+/// not name. Nothing: it is not sent.
+[[nodiscard]] std::optional<SentAs> sent_as(std::string_view method, Methods methods);
+
+/// The part of a trace that is sent.
+struct ReplayPart {
+  Duration from{0};                  ///< since the start of the trace
+  Duration until = Duration::max();  ///< after `from`
+  Methods methods = Methods::safe;
+
+  /// Whether the requests of `cell` are in it by their time, which is where the cell begins.
+  [[nodiscard]] bool covers(const TraceCell& cell) const {
+    return cell.at >= from && cell.at < until;
+  }
+};
 
 /// Recorded traffic that an open loop sends again. What follows `times` is known once the trace was
 /// read.
@@ -35,11 +60,12 @@ struct Replay {
   TraceName trace = {};
   double speed = 1;         ///< so many times as fast: kReplaySpeedMin to kReplaySpeedMax
   std::uint64_t times = 1;  ///< each request so many times: 1 to kReplayTimesMax
+  ReplayPart part = {};     ///< the rest of the trace is as if it were not there
 
   TraceFormat format = TraceFormat::csv;
-  std::uint64_t requests = 0;  ///< to be sent: those of the trace, each `times` times
-  std::uint64_t left_out = 0;  ///< of the trace: with methods that are not sent
-  Duration length{0};          ///< of the trace, at `speed`
+  std::uint64_t requests = 0;  ///< to be sent: those of the part, each `times` times
+  std::uint64_t left_out = 0;  ///< of the part: with methods that are not sent
+  Duration length{0};          ///< of the part, at `speed`
   Duration resolution{0};      ///< of the times of the trace; 0: exact
   std::string skipped = {};    ///< lines that were not read and why; empty: none
 };
@@ -72,6 +98,7 @@ class ReplaySchedule {
 
   double speed_;
   std::uint64_t times_;
+  ReplayPart part_;
   TraceArrivals arrivals_;
   CellReader cells_;
   bool ended_ = false;

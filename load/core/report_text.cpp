@@ -193,9 +193,12 @@ std::string replay_lines(const Replay& replay) {
                                               : "of " + spoken(replay.resolution) +
                                                     ", spread within that by the seed"));
   if (replay.left_out > 0) {
-    text += line("left out", grouped(replay.left_out) +
-                                 (replay.left_out == 1 ? " request" : " requests") +
-                                 " of the trace with other methods than GET, HEAD and OPTIONS");
+    text += line(
+        "left out",
+        grouped(replay.left_out) + (replay.left_out == 1 ? " request" : " requests") +
+            " of the trace with other methods than " +
+            (replay.part.methods == Methods::all ? "GET, HEAD, OPTIONS, DELETE, POST, PUT and PATCH"
+                                                 : "GET, HEAD and OPTIONS"));
   }
   if (!replay.skipped.empty()) text += line("skipped", replay.skipped);
   return text;

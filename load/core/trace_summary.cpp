@@ -41,9 +41,10 @@ std::string span_text(const TraceFacts& facts, const TraceSummary& summary) {
 }  // namespace
 
 void TraceSummary::add(const TraceCell& cell) {
+  if (!part_.covers(cell)) return;
   if (requests_ == 0) period_ = std::max(kSecond, cell.length);
   requests_ += cell.count;
-  if (!sent_as(cell.method)) left_out_ += cell.count;
+  if (!sent_as(cell.method, part_.methods)) left_out_ += cell.count;
   if (cell.duration || !cell.service_times.empty()) with_duration_ += cell.count;
   resolution_ = std::max(resolution_, cell.length);
   first_ = std::min(first_.value_or(cell.at), cell.at);
@@ -91,11 +92,18 @@ std::string trace_text(const TraceFacts& facts, const TraceSummary& summary) {
 std::optional<Problem> complete(Replay& replay, const TraceFacts& facts,
                                 const TraceSummary& summary) {
   const std::uint64_t sent = summary.requests() - summary.left_out();
-  if (sent == 0) {
-    return Problem{"--replay has no request with GET, HEAD or OPTIONS, and others are not sent",
-                   "give a trace that has some"};
+  if (summary.requests() == 0) {
+    return Problem{"--replay has no request in the part that --from and --until leave",
+                   "see the span of the trace: sluice trace info FILE"};
   }
-  const double length = to_seconds(summary.end()) / replay.speed;
+  if (sent == 0) {
+    const bool safe = replay.part.methods == Methods::safe;
+    return Problem{std::string{"--replay has no request with "} +
+                       (safe ? "GET, HEAD or OPTIONS" : "a known method") +
+                       ", and others are not sent",
+                   safe ? "give a trace that has some, or --unsafe" : "give a trace that has some"};
+  }
+  const double length = to_seconds(summary.end() - replay.part.from) / replay.speed;
   if (length > to_seconds(kReplayMax)) {
     return Problem{"--replay lasts longer than a day", "give a shorter trace or a higher --speed"};
   }

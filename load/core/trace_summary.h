@@ -12,9 +12,11 @@
 
 namespace sluice::loadgen {
 
-/// What the cells of one trace come to.
+/// What the cells of one trace come to, or those of a part of it.
 class TraceSummary {
  public:
+  explicit TraceSummary(ReplayPart part = {}) : part_{part} {}
+
   /// The period with the most requests; of equal ones that which had them first.
   struct Busiest {
     Duration at{0};
@@ -25,7 +27,7 @@ class TraceSummary {
 
   [[nodiscard]] std::uint64_t requests() const { return requests_; }
 
-  /// Requests with methods that a replay does not send.
+  /// Requests with methods that a replay of the part does not send.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
 
   /// Requests whose duration is known, or from what it may be drawn.
@@ -51,6 +53,7 @@ class TraceSummary {
   static constexpr std::size_t kPeriodsKept = 4096;
 
  private:
+  ReplayPart part_;
   std::uint64_t requests_ = 0;
   std::uint64_t left_out_ = 0;
   std::uint64_t with_duration_ = 0;
@@ -65,7 +68,8 @@ class TraceSummary {
 /// What was understood of a trace: lines for a person, ending in a newline.
 [[nodiscard]] std::string trace_text(const TraceFacts& facts, const TraceSummary& summary);
 
-/// Completes `replay` by what its trace has; the problem is that it cannot be sent.
+/// Completes `replay` by what its part of the trace, which `summary` is of, has; the problem is
+/// that it cannot be sent.
 [[nodiscard]] std::optional<Problem> complete(Replay& replay, const TraceFacts& facts,
                                               const TraceSummary& summary);
 

@@ -22,14 +22,7 @@ void declare(CLI::App& app, Flags& flags) {
       "--shape", flags.shape,
       "open loop with rates over time, items joined by commas: step RATE:TIME, ramp A-B:TIME,\n"
       "exp A-B:TIME, sine LOW-HIGH/PERIOD:TIME, spike RATE:TIME, day LOW-HIGH:TIME, pause TIME");
-  app.add_option(
-         "--replay", flags.replay,
-         "open loop with the times of a recorded trace: csv, an access log, HAR, a recording, "
-         "see sluice trace;\n"
-         "sends GET, HEAD and OPTIONS, and what has no method as -m and -b tell")
-      ->type_name("FILE[:FORMAT]");
-  app.add_option("--speed", flags.speed, "replay: times as fast (default 1)");
-  app.add_option("--times", flags.times, "replay: send each request so many times (default 1)");
+  declare(app, flags.replay);
   app.add_option("-H,--header", flags.headers, "header 'Name: value' (repeatable)")
       ->allow_extra_args(false);
   app.add_option("-m,--method", flags.method, "method (default GET, with a body POST)");
@@ -61,13 +54,11 @@ void declare(CLI::App& app, Flags& flags) {
 
 // What has no text would be read as not given, and something else would run than was meant.
 void check_values(CLI::App& app) {
-  for (const char* const flag :
-       {"--file", "--rate", "--speed", "--shape", "--replay", "--duration", "--arrivals",
-        "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
+  for (const char* const flag : {"--file", "--rate", "--shape", "--duration", "--arrivals",
+                                 "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
     app.get_option(flag)->check(check_not_empty);
   }
-  for (const char* const flag :
-       {"--connections", "--count", "--times", "--seed", "--max-connections"}) {
+  for (const char* const flag : {"--connections", "--count", "--seed", "--max-connections"}) {
     app.get_option(flag)->check(check_unsigned);
   }
 }

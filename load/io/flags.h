@@ -1,6 +1,7 @@
 #pragma once
 
 #include "load/io/protocol_flags.h"
+#include "load/io/replay_flags.h"
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,9 +26,7 @@ struct Flags {
   std::optional<std::uint64_t> count;
   std::string duration;
   std::string shape;
-  std::string replay;
-  std::optional<double> speed;
-  std::optional<std::uint64_t> times;
+  ReplayFlags replay;
   std::vector<std::string> headers;
   std::string method;
   std::string body;

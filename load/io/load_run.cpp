@@ -309,7 +309,7 @@ void LoadRun::Impl::dispatch(Connection& connection, const PlannedRequest& plann
   results.sent(planned, connection.taken);
   move_to(busy, busy.end(), connection);
   const TargetPlan& target = destinations[planned.target].plan;
-  const std::string_view body = planned.as == SentAs::planned ? target.body : std::string_view{};
+  const std::string_view body = has_body(planned.as) ? target.body : std::string_view{};
   connection.send(head_of(connection), body, method_of(target, planned.as) == "HEAD");
   if (!expiry_armed) watch_timeouts();
 }

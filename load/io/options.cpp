@@ -25,32 +25,17 @@ Problem usage(std::string what, std::string fix) {
   return {std::move(what), std::move(fix)};
 }
 
-std::optional<Problem> read_replay(const Flags& flags, LoadPlan& plan) {
-  if (!flags.shape.empty() || flags.rate || flags.connections || !flags.duration.empty() ||
-      !flags.arrivals.empty()) {
+bool sets_rates(const Flags& flags) {
+  return !flags.shape.empty() || flags.rate || flags.connections || !flags.duration.empty();
+}
+
+std::optional<Problem> read_rates(const Flags& flags, LoadPlan& plan) {
+  if (flags.replay.given() && (sets_rates(flags) || !flags.arrivals.empty())) {
     return usage(
         "--replay cannot be joined with --shape, --rate, --connections, --duration or --arrivals",
         "the trace has the times; remove the other flags, or limit with -n or --max-connections");
   }
-  const double speed = flags.speed.value_or(1);
-  if (!(speed >= kReplaySpeedMin && speed <= kReplaySpeedMax)) {
-    return usage("--speed is not 0.001 to 1000", "give for example --speed 2");
-  }
-  const std::uint64_t times = flags.times.value_or(1);
-  if (times < 1 || times > kReplayTimesMax) {
-    return usage("--times is not 1 to 1000", "give for example --times 3");
-  }
-  Phase& phase = plan.phases.front();
-  phase.replay = Replay{.trace = parse_trace_name(flags.replay), .speed = speed, .times = times};
-  phase.segments.clear();
-  return std::nullopt;
-}
-
-std::optional<Problem> read_rates(const Flags& flags, LoadPlan& plan) {
-  if (!flags.replay.empty()) return read_replay(flags, plan);
-  if (flags.speed || flags.times) {
-    return usage("--speed and --times are for --replay", "give --replay FILE with them");
-  }
+  if (flags.replay.given()) return read_replay(flags.replay, plan.phases.front());
   if (!flags.shape.empty() && (flags.rate || flags.connections || !flags.duration.empty())) {
     return usage("--shape cannot be joined with --rate, --connections or --duration",
                  "its items set rates and times; remove the other flags");
@@ -216,11 +201,11 @@ std::optional<Problem> read_single(const Flags& flags, LoadPlan& plan) {
 
 std::optional<Refusal> read_scenario(const Flags& flags, Options& options) {
   if (!flags.url.empty() || flags.rate || flags.connections || flags.count ||
-      !flags.duration.empty() || !flags.shape.empty() || !flags.replay.empty() || flags.speed ||
-      flags.times || !flags.method.empty() || !flags.body.empty() || !flags.warmup.empty()) {
+      !flags.duration.empty() || !flags.shape.empty() || flags.replay.given() ||
+      !flags.method.empty() || !flags.body.empty() || !flags.warmup.empty()) {
     return Refusal{usage(
         "--file cannot be joined with a URL, --rate, --connections, --duration, --count, --shape, "
-        "--replay, --speed, --times, --method, --body or --warmup",
+        "--replay and what belongs to it, --method, --body or --warmup",
         "the scenario has what is sent and when")};
   }
   auto scenario = read_scenario_file(flags.file);

@@ -14,7 +14,7 @@ Result<ReplayCells, Problem> ReplayCells::open(Replay& replay) {
     return Problem{"--replay reads its trace twice, which '" + path + "' does not permit",
                    "write the trace into a file"};
   }
-  const auto survey = survey_trace(replay.trace, {});
+  const auto survey = survey_trace(replay.trace, {}, replay.part);
   if (!survey) return survey.error();
   if (auto problem = complete(replay, survey->facts, survey->summary)) return *std::move(problem);
   ReplayCells cells;

@@ -19,7 +19,7 @@ bool has_header(const TargetPlan& plan, std::string_view name) {
 
 std::string request_head(const TargetPlan& plan, SentAs as, bool closes) {
   const std::string_view method = method_of(plan, as);
-  const std::string_view body = as == SentAs::planned ? plan.body : std::string_view{};
+  const std::string_view body = has_body(as) ? plan.body : std::string_view{};
   std::string head = " HTTP/1.1\r\n";
   if (!has_header(plan, "Host")) head += "Host: " + plan.target.authority + "\r\n";
   if (!has_header(plan, "User-Agent")) head += "User-Agent: sluice-load\r\n";

@@ -353,24 +353,35 @@ class ScenarioReading {
 
   void read_replay(const YamlEntry& replay, Phase& phase) {
     phase.replay.emplace();
+    Replay& out = *phase.replay;
     for (const YamlEntry& entry :
-         reader_.known_entries(replay.value, replay.line, "replay", {"file", "speed", "times"})) {
+         reader_.known_entries(replay.value, replay.line, "replay",
+                               {"file", "speed", "times", "from", "until", "unsafe"})) {
       if (entry.key == "file") {
         const std::string name = reader_.text(entry).value_or("");
-        if (!name.empty()) phase.replay->trace = parse_trace_name(path_of(name));
+        if (!name.empty()) out.trace = parse_trace_name(path_of(name));
       } else if (entry.key == "times") {
         const auto times = reader_.integer(entry, 1, kReplayTimesMax);
-        if (times) phase.replay->times = static_cast<std::uint64_t>(*times);
+        if (times) out.times = static_cast<std::uint64_t>(*times);
+      } else if (entry.key == "from") {
+        out.part.from = duration_of(entry).value_or(out.part.from);
+      } else if (entry.key == "until") {
+        out.part.until = duration_of(entry).value_or(out.part.until);
+      } else if (entry.key == "unsafe") {
+        if (reader_.boolean(entry).value_or(false)) out.part.methods = Methods::all;
       } else {
         const auto speed = parse_number(reader_.text(entry).value_or(""));
         if (speed && *speed >= kReplaySpeedMin && *speed <= kReplaySpeedMax) {
-          phase.replay->speed = *speed;
+          out.speed = *speed;
         } else {
           reader_.fail(entry.line, "`speed` is not 0.001 to 1000", "give for example 2");
         }
       }
     }
-    if (phase.replay->trace.file.empty()) {
+    if (out.part.until <= out.part.from) {
+      reader_.fail(replay.line, "`until` is not after `from`", "give for example 20m");
+    }
+    if (out.trace.file.empty()) {
       reader_.fail_missing(replay.line, "file", "`replay` has no `file`", "name the trace");
     }
   }

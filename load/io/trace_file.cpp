@@ -92,10 +92,11 @@ std::optional<Problem> TraceFile::read(const CellSink& sink) {
   return placed(parser_.finish(sink), path_);
 }
 
-Result<TraceSurvey, Problem> survey_trace(const TraceName& name, const TraceOptions& options) {
+Result<TraceSurvey, Problem> survey_trace(const TraceName& name, const TraceOptions& options,
+                                          const ReplayPart& part) {
   auto file = TraceFile::open(name, options);
   if (!file) return file.error();
-  TraceSurvey survey;
+  TraceSurvey survey{{}, TraceSummary{part}};
   while (!file->ended()) {
     auto problem = file->read([&survey](const TraceCell& cell) { survey.summary.add(cell); });
     if (problem) return *std::move(problem);

@@ -40,14 +40,15 @@ class TraceFile {
   bool ended_ = false;
 };
 
-/// A whole trace.
+/// A trace, or a part of one.
 struct TraceSurvey {
   TraceFacts facts;
   TraceSummary summary;
 };
 
-/// Reads a trace from its beginning to its end.
+/// Reads a trace from its beginning to its end; the summary is of `part`.
 [[nodiscard]] Result<TraceSurvey, Problem> survey_trace(const TraceName& name,
-                                                        const TraceOptions& options);
+                                                        const TraceOptions& options,
+                                                        const ReplayPart& part = {});
 
 }  // namespace sluice::loadgen

@@ -154,44 +154,6 @@ TEST(Options, RefuseAShapeBesideFlagsThatSetRateOrTime) {
   }
 }
 
-TEST(Options, ReadAReplay) {
-  const LoadPlan plan = plan_of({"--replay", "day.csv:csv", "--speed", "2.5", "--times", "3", "-n",
-                                 "9", "--max-connections", "4", "--seed", "7"});
-
-  ASSERT_TRUE(plan.phases[0].replay);
-  EXPECT_EQ(plan.phases[0].replay->trace.file, "day.csv");
-  EXPECT_EQ(plan.phases[0].replay->trace.format, TraceFormat::csv);
-  EXPECT_EQ(plan.phases[0].replay->speed, 2.5);
-  EXPECT_EQ(plan.phases[0].replay->times, 3U);
-  EXPECT_EQ(plan.loop, Loop::open);
-  EXPECT_EQ(plan.count, 9U);
-  EXPECT_EQ(plan.connections, 4U);
-  EXPECT_EQ(plan.seed, 7U);
-}
-
-TEST(Options, RefuseAReplayBesideFlagsThatSetRateOrTime) {
-  for (const auto& [flag, value] : {std::pair{"--shape", "1:10s"},
-                                    {"--rate", "3"},
-                                    {"-R", "3"},
-                                    {"-c", "2"},
-                                    {"-d", "5s"},
-                                    {"-z", "5s"},
-                                    {"--arrivals", "uniform"},
-                                    {"--warmup", "1s"}}) {
-    EXPECT_NE(problem_of({"--replay", "a.csv", flag, value}).find("--replay cannot be joined"),
-              std::string::npos)
-        << flag;
-  }
-  for (const char* speed : {"0", "0.0001", "1001", "nan", "-1"}) {
-    EXPECT_NE(problem_of({"--replay", "a.csv", "--speed", speed}), "") << speed;
-  }
-  EXPECT_NE(problem_of({"--replay", "a.csv", "--times", "0"}).find("--times"), std::string::npos);
-  EXPECT_NE(problem_of({"--replay", "a.csv", "--times", "1001"}).find("--times"),
-            std::string::npos);
-  EXPECT_NE(problem_of({"--speed", "2"}).find("--replay"), std::string::npos);
-  EXPECT_NE(problem_of({"--times", "2"}).find("--replay"), std::string::npos);
-}
-
 TEST(Options, RefuseAMissingUrl) {
   EXPECT_FALSE(parse_options({}));
 }

@@ -29,9 +29,10 @@ class ReplayCellsTest : public ::testing::Test {
   [[nodiscard]] Replay replay() const { return {.trace = {path_, {}}}; }
 
   // All requests of it, or the problem.
-  [[nodiscard]] std::string sent() const {
+  [[nodiscard]] std::string sent(ReplayPart part = {}) const {
     LoadPlan plan;
     plan.phases[0].replay = replay();
+    plan.phases[0].replay->part = part;
     auto cells = ReplayCells::open(*plan.phases[0].replay);
     if (!cells) return cells.error().text();
     Pacer pacer{plan, {[&cells](const CellSink& sink) { return cells->read(sink); }}};
@@ -40,6 +41,7 @@ class ReplayCellsTest : public ::testing::Test {
     for (; pacer.next(); ++requests) {
       const Duration at = pacer.take().at;
       EXPECT_GE(at, last);
+      EXPECT_LE(at, plan.phases[0].replay->length);
       last = at;
     }
     EXPECT_FALSE(cells->problem());
@@ -65,6 +67,25 @@ TEST_F(ReplayCellsTest, OfManyFunctionsAreInOrder) {
   write(text);
 
   EXPECT_EQ(sent(), "1200");
+}
+
+TEST_F(ReplayCellsTest, OfAPartAreThoseThatBeginInIt) {
+  using namespace std::chrono_literals;
+  write("at_s,method\n1,GET\n2,POST\n3,GET\n3.5,GET\n4,GET\n");
+
+  EXPECT_EQ(sent({.from = 2s, .until = 4s}), "2");
+  EXPECT_EQ(sent({.from = 2s, .until = 4s, .methods = Methods::all}), "3");
+  EXPECT_EQ(sent({.until = 1500ms}), "1");
+  EXPECT_TRUE(sent({.from = 5s}).starts_with("--replay has no request in the part")) << sent();
+  EXPECT_TRUE(sent({.from = 2s, .until = 3s}).starts_with("--replay has no request with GET"));
+}
+
+TEST_F(ReplayCellsTest, OfAPartOfManyFunctionsAreWholeMinutes) {
+  using namespace std::chrono_literals;
+  write("HashOwner,HashApp,HashFunction,Trigger,1,2,3\no,a,f,http,1,2,4\no,a,g,http,0,8,16\n");
+
+  EXPECT_EQ(sent({.from = 1min, .until = 2min}), "10");
+  EXPECT_EQ(sent({.from = 30s}), "30");
 }
 
 TEST_F(ReplayCellsTest, AreRefusedWithTheReason) {

@@ -63,13 +63,38 @@ TEST(Replay, SendsRequestsInOrderWhoseTimesGoBackByLessThanAnHour) {
 
 TEST(Replay, LeavesOutWhatMayChangeSomething) {
   for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "CONNECT", "TRACE", "get", "X"}) {
-    EXPECT_FALSE(sent_as(method)) << method;
+    EXPECT_FALSE(sent_as(method, Methods::safe)) << method;
     EXPECT_EQ(times_of(sent_of({}, {recorded(1s, method), recorded(2s, "GET")})),
               (std::vector<Duration>{2s}))
         << method;
   }
   EXPECT_TRUE(sent_of({}, {recorded(1s, "POST")}).empty());
   EXPECT_TRUE(sent_of({}, {}).empty());
+}
+
+TEST(Replay, SendsOtherMethodsThatAreKnownWhereThatIsAsked) {
+  const Replay all{.part = {.methods = Methods::all}};
+  const std::vector<std::pair<const char*, bool>> methods{
+      {"DELETE", false}, {"POST", true}, {"PUT", true}, {"PATCH", true}, {"GET", false}};
+  for (const auto& [method, with_body] : methods) {
+    const auto sent = sent_of(all, {recorded(1s, method)});
+    ASSERT_EQ(sent.size(), 1U) << method;
+    EXPECT_EQ(method_of(TargetPlan{}, sent[0].as), method);
+    EXPECT_EQ(has_body(sent[0].as), with_body) << method;
+  }
+  for (const char* method : {"CONNECT", "TRACE", "PROPFIND", "post"}) {
+    EXPECT_TRUE(sent_of(all, {recorded(1s, method)}).empty()) << method;
+  }
+}
+
+TEST(Replay, OfAPartBeginsWhereThatBegins) {
+  const std::vector<TraceCell> cells{recorded(9s, "GET"), recorded(10s, "GET"),
+                                     recorded(29s, "GET"), recorded(30s, "GET")};
+
+  EXPECT_EQ(times_of(sent_of({.part = {.from = 10s, .until = 30s}}, cells)),
+            (std::vector<Duration>{0s, 19s}));
+  EXPECT_EQ(times_of(sent_of({.speed = 2, .part = {.from = 10s}}, cells)),
+            (std::vector<Duration>{0s, 9500ms, 10s}));
 }
 
 TEST(Replay, IsFasterSlowerAndMoreOften) {
@@ -130,6 +155,15 @@ TEST(LoadPlan, NamesTheReplay) {
   EXPECT_EQ(describe(plan),
             "open loop, replay of …?[2J" + std::string(56, 'y') +
                 " (1 234 requests in 60 s), speed 0.5, times 3, 7 requests, seed 1");
+
+  plan.count.reset();
+  plan.phases[0].replay = Replay{.trace = {"a.csv", {}},
+                                 .part = {.from = 5s, .until = 15s, .methods = Methods::all},
+                                 .requests = 10,
+                                 .length = 10s};
+  EXPECT_EQ(describe(plan),
+            "open loop, replay of a.csv (10 requests in 10 s), from 5 s, until 15 s, all methods, "
+            "seed 1");
 
   plan.phases[0].replay->length = 0s;
   EXPECT_EQ(mean_rate(plan), 0);

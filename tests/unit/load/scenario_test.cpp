@@ -50,7 +50,7 @@ phases:
   - {name: wave, for: 3s, rate: {sine: [10, 50], period: 1s}}
   - {name: peak, for: 2s, rate: {spike: 90}}
   - {name: quiet, for: 1m, rate: 0}
-  - {name: recorded, replay: {file: day.csv, speed: 4, times: 2}}
+  - {name: recorded, replay: {file: day.csv, speed: 4, times: 2, from: 5s, until: 1m, unsafe: true}}
 assert:
   - p99 < 250ms
   - pay.error_rate@calm < 0.1%
@@ -79,6 +79,9 @@ assert:
   EXPECT_EQ(plan.phases[3].segments, (std::vector<Segment>{{10, 1s, 90}, {90, 1s, 10}}));
   EXPECT_EQ(plan.phases[5].replay->trace.file, "/plans/day.csv");
   EXPECT_EQ(plan.phases[5].replay->speed, 4);
+  EXPECT_EQ(plan.phases[5].replay->part.from, 5s);
+  EXPECT_EQ(plan.phases[5].replay->part.until, 60s);
+  EXPECT_EQ(plan.phases[5].replay->part.methods, Methods::all);
   EXPECT_EQ(plan.begin_of(4), 19s);
   ASSERT_EQ(plan.conditions.size(), 3U);
   EXPECT_EQ(plan.conditions[1].target, "pay");
@@ -133,6 +136,8 @@ TEST(Scenario, NamesWhatIsWrongWithItsLine) {
            Case{with_phases("- {name: a, for: 1s, replay: {file: x.csv}}"),
                 "has its rates and its length from the trace"},
            Case{with_phases("- {name: a, replay: {speed: 2}}"), "`replay` has no `file`"},
+           Case{with_phases("- {name: a, replay: {file: x.csv, from: 2s, until: 2s}}"),
+                "`until` is not after `from`"},
            Case{with_phases("- {name: a, for: 1s, rate: 1}", "asert: []"),
                 "plan.yaml:4: unknown key `asert` in `scenario`; did you mean `assert`?"},
            Case{with_phases("- {name: a, for: 1s, rate: 1}", "assert: ['p99 < 3']"),
