@@ -9,17 +9,21 @@ namespace sluice::kube {
 namespace {
 
 Result<Access, Problem> from_file(const std::string& path, const char* named_by,
-                                  const std::string& context) {
+                                  const AccessChoice& choice) {
   const auto text = files::read_file(path);
   if (!text) return Problem{std::string{named_by} + ": " + text.error().what, text.error().fix};
   if (!*text) {
     return Problem{std::string{named_by} + ": there is no file " + path,
                    "give the path of a kubeconfig"};
   }
-  auto access = parse_kubeconfig(**text, context, std::filesystem::path{path}.parent_path());
+  auto access = parse_kubeconfig(**text, choice.context, std::filesystem::path{path}.parent_path());
   if (!access) {
     return Problem{std::string{named_by} + "=" + path + ": " + access.error().what,
                    access.error().fix};
+  }
+  if (access->plugin && !choice.plugins) {
+    return Problem{std::string{named_by} + "=" + path + ": exec is not supported for users here",
+                   "use a token, tokenFile or client certificate (such as a service account's)"};
   }
   return access;
 }
@@ -65,8 +69,7 @@ Result<Access, Problem> in_cluster(const settings::Environment& environment,
 
 Result<Access, Problem> find_access(const settings::Environment& environment,
                                     const AccessChoice& choice) {
-  if (!choice.kubeconfig.empty())
-    return from_file(choice.kubeconfig, "--kubeconfig", choice.context);
+  if (!choice.kubeconfig.empty()) return from_file(choice.kubeconfig, "--kubeconfig", choice);
   for (const char* const name : {"SLUICE_KUBECONFIG", "KUBECONFIG"}) {
     const std::string path = value_of(environment, name);
     if (path.empty()) continue;
@@ -75,7 +78,7 @@ Result<Access, Problem> find_access(const settings::Environment& environment,
           std::string{name} + " names several files; only one is supported",
           "name one file in SLUICE_KUBECONFIG (kubectl config view --flatten makes one)"};
     }
-    return from_file(path, name, choice.context);
+    return from_file(path, name, choice);
   }
   if (!value_of(environment, "KUBERNETES_SERVICE_HOST").empty()) {
     if (choice.context.empty()) return in_cluster(environment);
@@ -86,7 +89,7 @@ Result<Access, Problem> find_access(const settings::Environment& environment,
   const std::string usual = home.empty() ? std::string{} : home + "/.kube/config";
   std::error_code ignored;
   if (!usual.empty() && std::filesystem::exists(usual, ignored)) {
-    return from_file(usual, "~/.kube/config", choice.context);
+    return from_file(usual, "~/.kube/config", choice);
   }
   return Problem{
       "no Kubernetes API is configured: SLUICE_KUBECONFIG and KUBECONFIG are not set, "

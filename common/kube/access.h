@@ -4,11 +4,31 @@
 #include "common/net/address.h"
 #include "common/settings/reader.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sluice::kube {
+
+/// When a plugin may ask a person.
+enum class Interactive : std::uint8_t { never, if_available, always };
+
+/// A program that gives the credentials of a kubeconfig's user (client.authentication.k8s.io).
+struct ExecPlugin {
+  std::string api_version;           ///< v1 or v1beta1
+  std::vector<std::string> command;  ///< program and arguments, one at least
+  std::vector<std::pair<std::string, std::string>> environment{};  ///< beside our own
+  Interactive interactive = Interactive::if_available;
+  std::string install_hint{};  ///< for people who do not have it
+  std::string cluster_info{};  ///< JSON of the cluster; empty: the plugin is not to get it
+
+  /// As messages name it.
+  [[nodiscard]] const std::string& name() const { return command.front(); }
+};
 
 /// How an API server is reached, and our credentials. Secrets in it are never logged.
 struct Access {
@@ -21,11 +41,12 @@ struct Access {
   std::string client_key;            ///< PEM; empty: none
   std::string token;                 ///< bearer; empty: none
   std::filesystem::path token_file;  ///< read again each minute: tokens of service accounts rotate
+  std::optional<ExecPlugin> plugin;  ///< gives token or certificate; absent: they stand here
   std::string space = "default";     ///< namespace for what names none
 };
 
 /// Reads a kubeconfig document. `context` empty: its current one. `directory`: where relative paths
-/// in it begin. Refused, with the fix: exec plugins, auth providers, `insecure-skip-tls-verify`,
+/// in it begin. Refused, with the fix: auth providers, `insecure-skip-tls-verify`,
 /// user names with passwords, proxies.
 [[nodiscard]] Result<Access, Problem> parse_kubeconfig(std::string_view text,
                                                        std::string_view context,
@@ -41,6 +62,7 @@ struct Access {
 struct AccessChoice {
   std::string kubeconfig;  ///< path of --kubeconfig
   std::string context;     ///< of the kubeconfig, instead of its current one
+  bool plugins = false;    ///< one whose user has an exec plugin is taken: the caller runs it
 };
 
 /// The chosen kubeconfig, else SLUICE_KUBECONFIG, else KUBECONFIG (one file), else in_cluster(),

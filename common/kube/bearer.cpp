@@ -10,8 +10,9 @@ namespace {
 constexpr Duration kReadEach = std::chrono::minutes{1};
 constexpr std::size_t kTokenMax = 64 * 1024;
 
-// What may stand in a header; the blanks around it that editors leave are taken off.
-std::string token_in(std::string_view text) {
+}  // namespace
+
+std::string bearer_token(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
   text = text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
@@ -21,10 +22,8 @@ std::string token_in(std::string_view text) {
   return fits ? std::string{text} : std::string{};
 }
 
-}  // namespace
-
 Bearer::Bearer(const Access& access, const log::Logger& log)
-    : file_{access.token_file}, log_{log}, token_{token_in(access.token)} {}
+    : file_{access.token_file}, log_{log}, token_{bearer_token(access.token)} {}
 
 const std::string& Bearer::token(TimePoint now) {
   if (!file_.empty() && (stale_ || now - read_at_ >= kReadEach || now < read_at_)) {
@@ -35,6 +34,10 @@ const std::string& Bearer::token(TimePoint now) {
   return token_;
 }
 
+void Bearer::replace(std::string_view token) {
+  token_ = bearer_token(token);
+}
+
 bool Bearer::refused() {
   stale_ = true;
   return !file_.empty();
@@ -42,7 +45,7 @@ bool Bearer::refused() {
 
 void Bearer::read() {
   const auto content = files::read_file(file_);
-  std::string fresh = content && *content ? token_in(**content) : std::string{};
+  std::string fresh = content && *content ? bearer_token(**content) : std::string{};
   if (fresh.empty()) {
     if (readable_) {
       log_.write(log::Severity::warning, "the token of the Kubernetes API cannot be read",

@@ -6,8 +6,13 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace sluice::kube {
+
+/// `text` as it may stand in a header, without the blanks around it that editors leave; empty: it
+/// may not.
+[[nodiscard]] std::string bearer_token(std::string_view text);
 
 /// The token that authenticates us. One in a file is read again each minute, since
 /// tokens of service accounts are replaced long before they end; while the file cannot be read, the
@@ -18,6 +23,9 @@ class Bearer {
   Bearer(const Access& access, const log::Logger& log);
 
   [[nodiscard]] const std::string& token(TimePoint now);
+
+  /// From now on it is this one.
+  void replace(std::string_view token);
 
   /// The server rejects the token: the file is read before the next request. Returns whether
   /// there is a file to read.

@@ -1,8 +1,11 @@
 #include "common/files/file_io.h"
+#include "common/json/parse.h"
+#include "common/json/write.h"
 #include "common/kube/access.h"
 #include "common/kube/base64.h"
 #include "common/values/whole_number.h"
 
+#include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
 
 #include <arpa/inet.h>
@@ -12,6 +15,8 @@
 
 namespace sluice::kube {
 namespace {
+
+using nlohmann::json;
 
 constexpr std::size_t kTextMax = 1U << 20U;
 
@@ -159,9 +164,54 @@ void read_cluster(Reader& reader, const YAML::Node& cluster, Access& access) {
   access.ca = reader.content(cluster, "certificate-authority");
 }
 
+Interactive read_interactive(Reader& reader, const YAML::Node& exec, bool needed) {
+  const std::string mode = reader.text(exec, "interactiveMode");
+  if (mode == "Never") return Interactive::never;
+  if (mode == "Always") return Interactive::always;
+  if (mode != "IfAvailable" && (needed || !mode.empty())) {
+    reader.refuse("exec: interactiveMode '" + mode.substr(0, 40) + "' is not known",
+                  "give Never, IfAvailable or Always");
+  }
+  return Interactive::if_available;
+}
+
+// A path that has directories begins where the kubeconfig is, as one of kubectl does.
+ExecPlugin read_plugin(Reader& reader, const YAML::Node& exec) {
+  ExecPlugin plugin;
+  std::string command = reader.text(exec, "command");
+  if (command.empty()) reader.refuse("exec has no command", "name the program of the plugin");
+  if (command.find('/') != std::string::npos) command = reader.path(command).string();
+  plugin.command = {command};
+  plugin.api_version = reader.text(exec, "apiVersion");
+  const std::string group = "client.authentication.k8s.io/";
+  if (plugin.api_version != group + "v1" && plugin.api_version != group + "v1beta1") {
+    reader.refuse("exec: apiVersion '" + plugin.api_version.substr(0, 80) + "' is not supported",
+                  "give client.authentication.k8s.io/v1, or v1beta1, as the plugin has it");
+  }
+  plugin.interactive = read_interactive(reader, exec, plugin.api_version == group + "v1");
+  plugin.install_hint = reader.text(exec, "installHint");
+  if (const YAML::Node args = exec["args"]; args.IsDefined() && args.IsSequence()) {
+    for (const YAML::Node& each : args) {
+      if (!each.IsScalar()) reader.refuse("exec: an argument is not a string", "give strings");
+      plugin.command.push_back(each.IsScalar() ? each.Scalar() : std::string{});
+    }
+  }
+  if (const YAML::Node all = exec["env"]; all.IsDefined() && all.IsSequence()) {
+    for (const YAML::Node& each : all) {
+      const std::string name = reader.text(each, "name");
+      if (name.empty() || name.find('=') != std::string::npos) {
+        reader.refuse("exec: env has an entry without a usable name", "give name and value");
+      }
+      plugin.environment.emplace_back(name, reader.text(each, "value"));
+    }
+  }
+  // Until the cluster is written there.
+  if (reader.is_true(exec, "provideClusterInfo")) plugin.cluster_info = "{}";
+  return plugin;
+}
+
 void read_user(Reader& reader, const YAML::Node& user, Access& access) {
-  constexpr std::array<std::array<const char*, 2>, 5> kRefused{{
-      {"exec", "use a token, tokenFile or client certificate (such as a service account's)"},
+  constexpr std::array<std::array<const char*, 2>, 4> kRefused{{
       {"auth-provider", "use a token, tokenFile or client certificate"},
       {"username", "use a token, tokenFile or client certificate"},
       {"password", "use a token, tokenFile or client certificate"},
@@ -182,6 +232,49 @@ void read_user(Reader& reader, const YAML::Node& user, Access& access) {
   if (const std::string file = reader.text(user, "tokenFile"); !file.empty()) {
     access.token_file = reader.path(file);
   }
+  if (const YAML::Node exec = user["exec"]; exec.IsDefined() && !exec.IsNull()) {
+    if (!access.token.empty() || !access.token_file.empty() || !access.client_key.empty()) {
+      reader.refuse("the user has exec and other credentials", "leave one of them");
+    }
+    access.plugin = read_plugin(reader, exec);
+  }
+}
+
+// A document of YAML as JSON: of the extension that a cluster has for plugins.
+json json_of(const YAML::Node& node, int depth = 0) {
+  constexpr int kDepthMax = 20;
+  if (depth > kDepthMax || !node.IsDefined() || node.IsNull()) return nullptr;
+  json made;
+  if (node.IsMap()) {
+    made = json::object();
+    for (const auto& member : node) {
+      made[member.first.Scalar()] = json_of(member.second, depth + 1);
+    }
+    return made;
+  }
+  if (node.IsSequence()) {
+    made = json::array();
+    for (const YAML::Node& each : node) made.push_back(json_of(each, depth + 1));
+    return made;
+  }
+  // Quoted text stays text; of the rest JSON has the same words for numbers and truths.
+  const json plain = node.Tag() == "!" ? json{} : reading::parsed(node.Scalar());
+  return plain.is_number() || plain.is_boolean() ? plain : json(node.Scalar());
+}
+
+std::string cluster_info(Reader& reader, const YAML::Node& cluster, const Access& access) {
+  json info = {{"server", reader.text(cluster, "server")}};
+  const std::string name = reader.text(cluster, "tls-server-name");
+  if (!name.empty()) info["tls-server-name"] = name;
+  if (!access.ca.empty()) info["certificate-authority-data"] = encode_base64(access.ca);
+  const YAML::Node extensions = cluster["extensions"];
+  if (extensions.IsDefined() && extensions.IsSequence()) {
+    for (const YAML::Node& each : extensions) {
+      if (reader.text(each, "name") != "client.authentication.k8s.io/exec") continue;
+      info["config"] = json_of(each["extension"]);
+    }
+  }
+  return json_line(info);
 }
 
 Result<Access, Problem> read_config(const YAML::Node& root, std::string_view wanted,
@@ -203,6 +296,9 @@ Result<Access, Problem> read_config(const YAML::Node& root, std::string_view wan
   Access access;
   read_cluster(reader, cluster, access);
   read_user(reader, user, access);
+  if (access.plugin && !access.plugin->cluster_info.empty()) {
+    access.plugin->cluster_info = cluster_info(reader, cluster, access);
+  }
   if (const std::string space = reader.text(context, "namespace"); !space.empty()) {
     access.space = space;
   }

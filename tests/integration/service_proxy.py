@@ -42,6 +42,7 @@ class ServiceProxy:
         self.autoscaler = autoscaler
         self.prefix = PREFIX.format(space)
         self.refuse = 0
+        self.token = TOKEN
         self.play = None
         self.asked = []
         self.open = set()  # connections on which an answer is on its way
@@ -49,6 +50,9 @@ class ServiceProxy:
         self.certificate, key = make_certificate(folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, key)
+        # A client that presents this very certificate is known by it.
+        context.load_verify_locations(self.certificate)
+        context.verify_mode = ssl.CERT_OPTIONAL
         self.door = context.wrap_socket(socket.create_server(('127.0.0.1', 0)), server_side=True,
                                         do_handshake_on_connect=False)
         self.address = '127.0.0.1:%d' % self.door.getsockname()[1]
@@ -56,7 +60,7 @@ class ServiceProxy:
 
     def kubeconfig(self, **changes):
         """A kubeconfig that leads here; `changes` of its user."""
-        user = {'token': TOKEN, **changes}
+        user = {key: value for key, value in {'token': TOKEN, **changes}.items() if value is not None}
         cluster = {'server': f'https://{self.address}', 'certificate-authority': str(self.certificate)}
         return json.dumps({'current-context': 'a', 'users': [{'name': 'a', 'user': user}],
                            'clusters': [{'name': 'a', 'cluster': cluster}],
@@ -90,7 +94,7 @@ class ServiceProxy:
 
     def answer(self, sock, asked):
         status = self.refuse
-        if asked.headers.get('authorization') != f'Bearer {TOKEN}':
+        if asked.headers.get('authorization') != f'Bearer {self.token}' and not sock.getpeercert():
             status = 401
         elif not asked.target.startswith(self.prefix + '/'):
             status = 404

@@ -5,7 +5,6 @@
 #include "common/kube/client.h"
 #include "common/log/log.h"
 #include "common/net/lookup.h"
-#include "common/settings/reader.h"
 #include "common/values/flag_checks.h"
 
 #include <CLI/CLI.hpp>
@@ -14,6 +13,7 @@
 
 #include "programs/sluice/commands/dashboard_rules.h"
 #include "programs/sluice/commands/dashboard_server.h"
+#include "programs/sluice/commands/plugin_run.h"
 #include "programs/sluice/commands/verbs.h"
 #include <csignal>
 #include <fcntl.h>
@@ -127,7 +127,8 @@ class Cluster {
 };
 
 // Serves the page of the cluster until a signal ends it.
-int serve_page(const Surroundings& with, const Wish& wish, const kube::Access& access) {
+int serve_page(const Surroundings& with, const Wish& wish, const PersonAccess& person) {
+  const kube::Access& access = person.access;
   std::signal(SIGPIPE, SIG_IGN);
   const log::Logger log{"sluice", log::Severity::error};
   asio::io_context io{1};
@@ -143,7 +144,7 @@ int serve_page(const Surroundings& with, const Wish& wish, const kube::Access& a
     tls = std::move(*made);
   }
   asio::signal_set signals{io, SIGINT, SIGTERM};
-  DashboardServer server{io, with.clock, log, access, std::move(tls), *servers, wish.space};
+  DashboardServer server{io, with.clock, log, person, std::move(tls), *servers, wish.space};
   const auto bound = server.listen(static_cast<std::uint16_t>(wish.port));
   if (!bound) return report(with, {kExitFailure, bound.error().text()});
   const std::string link = "http://" + bound->text() + "/";
@@ -191,7 +192,7 @@ int run_dashboard(const Surroundings& with, const Arguments& args) {
   }
   if (const auto wrong = wrong_namespace(wish.space)) return report(with, *wrong);
   if (!asked && (!with.engine.empty() || !places(with).empty())) return print_link(with, wish.open);
-  const auto access = kube::find_access(settings::process_environment(), wish.choice);
+  const auto access = access_of_person(with.clock, wish.choice);
   if (access) return serve_page(with, wish, *access);
   if (asked) {
     return report(with,

@@ -56,18 +56,22 @@ struct DashboardServer::State final : net::ExchangeState {
 };
 
 DashboardServer::DashboardServer(boost::asio::io_context& io, const Clock& clock,
-                                 const log::Logger& log, kube::Access access,
+                                 const log::Logger& log, PersonAccess person,
                                  std::unique_ptr<kube::ServerTls> tls,
                                  const std::vector<net::Address>& servers, std::string space)
     : OwnGateway{"sluice dashboard"},
       clock_{clock},
-      access_{std::move(access)},
+      access_{std::move(person.access)},
       tls_{std::move(tls)},
       bearer_{access_, log},
       space_{std::move(space)},
       host_{kube::authority_of(access_)},
       below_{access_.path_prefix + proxy_path(space_)},
       server_{io, clock, *this, server_limits()} {
+  if (access_.plugin && !access_.token.empty()) {
+    plugin_.emplace(io, clock, log, *access_.plugin, person.expires,
+                    [this](const std::string& token) { bearer_.replace(token); });
+  }
   for (const net::Address& address : servers) {
     pools_.push_back(std::make_unique<net::UpstreamPool>(
         io, address, upstream_limits(), net::UpstreamTls{.h1 = tls_.get(), .h2 = nullptr}));
@@ -105,6 +109,7 @@ void DashboardServer::begin(net::Exchange& exchange) {
 void DashboardServer::pass_on(net::Exchange& exchange) {
   State& state = static_cast<State&>(exchange.state());
   ++state.tried;
+  if (plugin_) plugin_->used();
   std::string more = "User-Agent: sluice/" + std::string{kVersion} + "\r\n";
   if (const std::string& token = bearer_.token(clock_.now()); !token.empty())
     more.append("Authorization: Bearer ").append(token).append("\r\n");
@@ -138,6 +143,7 @@ net::ResponseVerdict DashboardServer::response(net::Exchange& exchange,
   const std::string_view policy = api::door_fields().front().name;
   if (!head.fields.find(policy).empty()) return net::ResponseVerdict::forward;
   if (head.status == 401) bearer_.refused();
+  if (head.status == 401 && plugin_) plugin_->refused();
   exchange.respond(refusal(no_answer_of_autoscaler(head.status, space_)));
   return net::ResponseVerdict::retried;
 }

@@ -13,7 +13,10 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "programs/sluice/commands/plugin_run.h"
+#include "programs/sluice/commands/plugin_token.h"
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +31,7 @@ class DashboardServer final : public net::OwnGateway {
   /// `servers`: the addresses of the API server, at least one; the first that answers is used.
   /// `tls`: null where the access has none. The first three outlive this.
   DashboardServer(boost::asio::io_context& io, const Clock& clock, const log::Logger& log,
-                  kube::Access access, std::unique_ptr<kube::ServerTls> tls,
+                  PersonAccess person, std::unique_ptr<kube::ServerTls> tls,
                   const std::vector<net::Address>& servers, std::string space);
   ~DashboardServer() override;
   DashboardServer(const DashboardServer&) = delete;
@@ -54,6 +57,7 @@ class DashboardServer final : public net::OwnGateway {
   kube::Access access_;
   std::unique_ptr<kube::ServerTls> tls_;
   kube::Bearer bearer_;
+  std::optional<PluginToken> plugin_;  // where a plugin gave the token
   std::string space_;
   std::string host_;                                       // of the API server
   std::string below_;                                      // before each target there

@@ -6,11 +6,11 @@
 #include "common/kube/client.h"
 #include "common/kube/json_read.h"
 #include "common/log/log.h"
-#include "common/settings/reader.h"
 
 #include <boost/asio/io_context.hpp>
 
 #include "programs/sluice/commands/doctor_knative.h"
+#include "programs/sluice/commands/plugin_run.h"
 #include "programs/sluice/commands/verb.h"
 #include <ostream>
 #include <utility>
@@ -130,12 +130,13 @@ KnativeFacts read_facts(Reader& reader, const std::string& space) {
 
 int run_doctor_knative(const Surroundings& with, const std::string& space) {
   if (const auto wrong = wrong_namespace(space)) return report(with, *wrong);
-  auto access = kube::find_access(settings::process_environment());
-  if (!access) return report(with, {kExitConfig, access.error().text()});
-  const std::string server = access->address.text();
+  auto person = access_of_person(with.clock);
+  if (!person) return report(with, {kExitConfig, person.error().text()});
+  kube::Access& access = person->access;
+  const std::string server = access.address.text();
   const log::Logger log{"sluice", log::Severity::error};
   boost::asio::io_context io{1};
-  auto client = kube::Client::make(io, with.clock, log, std::move(*access));
+  auto client = kube::Client::make(io, with.clock, log, std::move(access));
   if (!client) return report(with, {kExitConfig, client.error().text()});
 
   Reader reader{io, **client};

@@ -62,6 +62,39 @@ TEST(Kubeconfig, ReadsFilesBesideItself) {
   EXPECT_EQ(access->token_file, scratch.path() / "token");
 }
 
+TEST(Kubeconfig, NamesThePluginThatGivesCredentials) {
+  const auto access = parse(config(
+      "server: 'https://127.0.0.1:1', certificate-authority-data: aGVsbG8=, extensions: [{name: "
+      "client.authentication.k8s.io/exec, extension: {audience: a, count: 3, text: '3'}}]",
+      "exec: {apiVersion: client.authentication.k8s.io/v1, command: bin/login, args: [a b, -v], "
+      "env: [{name: A, value: b}], interactiveMode: Always, installHint: get it, "
+      "provideClusterInfo: true}"));
+
+  ASSERT_TRUE(access.has_value()) << access.error().text();
+  ASSERT_TRUE(access->plugin);
+  const ExecPlugin& plugin = *access->plugin;
+  EXPECT_EQ(plugin.command, (std::vector<std::string>{"/none/bin/login", "a b", "-v"}));
+  EXPECT_EQ(plugin.environment, (std::vector<std::pair<std::string, std::string>>{{"A", "b"}}));
+  EXPECT_EQ(plugin.interactive, Interactive::always);
+  EXPECT_EQ(plugin.install_hint, "get it");
+  EXPECT_EQ(plugin.cluster_info,
+            R"({"certificate-authority-data":"aGVsbG8=","config":{"audience":"a","count":3,)"
+            R"("text":"3"},"server":"https://127.0.0.1:1"})");
+}
+
+TEST(Access, OfAProgramHasNoPlugin) {
+  const files::ScratchDirectory scratch;
+  scratch.write("config",
+                config("server: https://127.0.0.1:1",
+                       "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: login}"));
+  const std::string path = (scratch.path() / "config").string();
+  const auto none = [](const char* /*name*/) { return std::optional<std::string>{}; };
+  const auto access = find_access(none, {.kubeconfig = path});
+  ASSERT_FALSE(access.has_value());
+  EXPECT_NE(access.error().text().find("exec is not supported"), std::string::npos);
+  EXPECT_TRUE(find_access(none, {.kubeconfig = path, .plugins = true}).has_value());
+}
+
 TEST(Kubeconfig, IsRefusedWithTheKeyThatIsNotSupported) {
   const std::string server = "server: https://127.0.0.1:1";
   const std::vector<std::pair<std::string, std::string>> rows{
