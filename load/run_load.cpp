@@ -15,6 +15,7 @@
 #include "load/io/options.h"
 #include "load/io/replay_cells.h"
 #include "load/io/report_json.h"
+#include "load/run_compare.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -382,6 +383,9 @@ int carry_out(Options options, const std::vector<std::string>& args) {
 
 int run_load(std::vector<std::string> args) {
   try {
+    if (!args.empty() && args.front() == "compare") {
+      return run_compare({args.begin() + 1, args.end()});
+    }
     auto options = parse_options(args);
     if (!options) {
       complain(options.error().text());

@@ -1,3 +1,4 @@
+#include "load/io/compare_options.h"
 #include "load/io/foreign_flags.h"
 #include "load/io/options.h"
 #include "load/run_load.h"
@@ -20,5 +21,6 @@ int main(int argc, char** argv) {
   __nss_configure_lookup("passwd", "files");
   return sluice::commands::run(
       argc, argv, sluice::local::run_engine,
-      {sluice::loadgen::run_load, sluice::loadgen::show_flags, sluice::loadgen::foreign_flag});
+      {sluice::loadgen::run_load, sluice::loadgen::show_flags, sluice::loadgen::foreign_flag,
+       sluice::loadgen::show_compare_flags});
 }

@@ -166,6 +166,13 @@ int tell(const Surroundings& with, const UsageProblem& problem) {
 std::optional<int> load_ends_early(const Surroundings& with, const Arguments& args) {
   std::optional<int> code;
   if (!with.show_load_flags) return code;
+  if (!args.empty() && args.front() == "compare" && with.show_compare_flags) {
+    with.show_compare_flags([&](CLI::App& app) {
+      const auto wrong = parse_flags(app, "load compare", {args.begin() + 1, args.end()});
+      if (wrong) code = tell(with, *wrong);
+    });
+    return code;
+  }
   if (const auto foreign = with.foreign_load_flag(args)) {
     return report(with, {kExitUsage, foreign->text()});
   }
@@ -321,7 +328,8 @@ int run(int argc, char** argv, const UpRunner& up, const LoadVerb& load) {
                             .roots = *roots,
                             .terminal = ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0,
                             .show_load_flags = load.show_flags,
-                            .foreign_load_flag = load.foreign_flag};
+                            .foreign_load_flag = load.foreign_flag,
+                            .show_compare_flags = load.show_compare_flags};
     const int code = run_verb(
         with, args, [&](const Arguments& rest) { return run_up(with, rest, up); }, load.run);
     if (std::cout.flush() || code != kExitOk) return code;

@@ -16,6 +16,7 @@ struct LoadVerb {
   std::function<int(std::vector<std::string>)> run;  ///< with the arguments after `load`
   std::function<void(const FlagSink&)> show_flags;
   ForeignFlag foreign_flag;
+  std::function<void(const FlagSink&)> show_compare_flags;  ///< of `load compare`
 };
 
 /// The command line of `sluice`: chooses the verb, runs it, returns the exit code of

@@ -32,8 +32,9 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 std::string examples_of(std::string_view verb) {
+  const std::string_view word = verb.substr(0, verb.find(' '));  // `load` of `load compare`
   for (const VerbLine& line : verb_lines()) {
-    if (line.name == verb) {
+    if (line.name == word) {
       return std::string(line.examples);
     }
   }
@@ -179,7 +180,7 @@ const std::vector<VerbLine>& verb_lines() {
        "  sluice policy check config.yaml\n  sluice policy check config.yaml -o json\n"},
       {"load", "generate load",
        "  sluice load app.localhost:8080 --rate 200\n  sluice load --file step.yaml\n"
-       "  sluice load http://app.localhost:8080 --replay access.csv --speed 2\n"},
+       "  sluice load app.localhost:8080 --replay a.csv\n  sluice load compare a.json b.json\n"},
       {"trace", "say what is understood of recorded traffic, or write it as csv",
        "  sluice trace info access.log.gz\n  sluice trace convert run.har -o run.csv\n"},
       {"simulate", "replay a recording, or simulate a service under a load",
@@ -276,7 +277,8 @@ std::span<const ExitLine> exit_lines() {
       ExitLine{
           4,
           "an expression of sluice load --fail-if was true, or an assertion of its scenario was "
-          "not; in sluice simulate a decision differs or no run reaches the goal"},
+          "not; in sluice load compare a run is worse; in sluice simulate a decision differs or no "
+          "run reaches the goal"},
       ExitLine{69,
                "no engine runs, one of that name runs already, or it does not start or end in "
                "time; sluice load got no answer of an application; no cluster answers "

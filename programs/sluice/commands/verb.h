@@ -42,6 +42,7 @@ struct Surroundings {
   /// Shows those of `load`, which is not of this room.
   std::function<void(const FlagSink&)> show_load_flags = {};
   ForeignFlag foreign_load_flag = {};
+  std::function<void(const FlagSink&)> show_compare_flags = {};
 };
 
 /// A verb that did not work out: the exit code and what to print.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "load/io/compare_options.h"
 #include "load/io/foreign_flags.h"
 #include "load/io/options.h"
 #include "programs/sluice/commands/completion_text.h"
@@ -43,7 +44,8 @@ class Line {
                      .clock = clock_,
                      .roots = {.state = "/nonexistent/s", .runtime = "/nonexistent/r"},
                      .show_load_flags = loadgen::show_flags,
-                     .foreign_load_flag = loadgen::foreign_flag};
+                     .foreign_load_flag = loadgen::foreign_flag,
+                     .show_compare_flags = loadgen::show_compare_flags};
 };
 
 const VerbTable& of(const std::vector<VerbTable>& tables, std::string_view verb) {
