@@ -301,7 +301,7 @@ class App {
   showEdit() {
     const can = this.canEdit();
     const {edit} = this.overview ?? {};
-    setText($('edit'), can ? 'edits allowed' : edit && tokenRefused() ? 'wrong token' : 'read-only');
+    setText($('edit'), can ? 'edits allowed' : !edit ? 'read-only' : tokenRefused() ? 'wrong token' : 'edits need a token');
     $('edit').title = can ? 'Changes can be made here' : edit ? 'Choose this to give the token of changes' : 'Started without --allow-edit';
   }
 

@@ -175,6 +175,13 @@ export function retryText(event, now) {
 }
 
 const HIGH = 0.9;  // the mark of the memory tile
+const PRESSURES = {ok: 'awake', high: 'memory', critical: 'failing', unknown: 'starting'};
+
+/** The shape and the words of a pressure of memory. */
+export function pressureOf(value) {
+  const kind = Object.hasOwn(PRESSURES, value) ? PRESSURES[value] : 'starting';
+  return [shapeOf(kind), ` pressure ${value ?? 'unknown'}`];
+}
 
 function tile(name, href) {
   const value = el('span.big');
@@ -252,7 +259,8 @@ export class Tiles {
     const part = memory.used_bytes / memory.capacity_bytes;
     setText(this.memory.value, `${Math.round(100 * part)} %`);
     this.fill.style.width = `${Math.min(100, 100 * part)}%`;
-    this.memory.node.toggleAttribute('data-high', part >= HIGH);
-    setParts(this.memory.note, [ofBytes(memory.used_bytes, memory.capacity_bytes), `admits ${bytes(memory.admit_bytes)}`]);
+    const pressed = ['high', 'critical'].includes(memory.pressure);
+    this.memory.node.toggleAttribute('data-high', pressed || part >= HIGH);
+    setParts(this.memory.note, [pressed && pressureOf(memory.pressure), ofBytes(memory.used_bytes, memory.capacity_bytes), `room for ${bytes(memory.admit_bytes)} more`]);
   }
 }

@@ -1,17 +1,11 @@
 // The memory of the machine and its places, or the nodes of a cluster.
 
-import {card, memoryBar} from './cards.js';
+import {card, memoryBar, pressureOf} from './cards.js';
 import {getOrNull} from './live.js';
 import {bytes, count, el, figure, fill, hrefOf, ofBytes, seconds, shapeOf, timeOf, whole} from './text.js';
 import {throttleSentence} from './why.js';
 
 const MEMORY_MS = 2000;
-const PRESSURES = {ok: 'awake', high: 'memory', critical: 'failing', unknown: 'starting'};
-
-function pressureOf(value) {
-  const kind = Object.hasOwn(PRESSURES, value) ? PRESSURES[value] : 'starting';
-  return [shapeOf(kind), ` pressure ${value ?? 'unknown'}`];
-}
 
 function figures(pairs) {
   return el('dl.figures', {}, pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));

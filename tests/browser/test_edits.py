@@ -17,7 +17,7 @@ class Edits(PageCase):
     def test_without_a_token_nothing_can_be_changed(self):
         page = self.service(self.engine())
         self.assertEqual(page.run(f'return {BUTTONS}'), [])
-        self.assertEqual(page.text('#edit'), 'read-only')
+        self.assertEqual(page.text('#edit'), 'edits need a token')
 
     def test_the_token_leaves_the_address_and_is_stored_nowhere(self):
         page = self.service(self.engine(), token=True)

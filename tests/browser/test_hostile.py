@@ -59,7 +59,7 @@ class Hostile(PageCase):
             with self.subTest(address=address):
                 page = self.show(self.fake, address, ready)
                 page.until('document.getElementById("live").dataset.state === "live"')
-                self.assertEqual(page.text('#edit'), 'read-only')
+                self.assertEqual(page.text('#edit'), 'edits need a token')
                 self.assertNotIn('token', page.run('return location.hash'))
                 self.assertEqual(page.console(), [])
 

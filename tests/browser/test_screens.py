@@ -200,6 +200,12 @@ class Memory(PageCase):
         for text in ('7.6 GiB', '212 MiB', '3 MiB/s', 'pressure high', 'shop-00003-4 is held at 0.1 of a core'):
             self.assertIn(text, page.text('main'))
 
+    def test_the_tile_of_memory_has_the_pressure_and_what_a_new_replica_may_have(self):
+        engine = self.engine()
+        page = self.show(engine, ready='staging-shop')
+        for text in ('pressure high', 'room for 212 MiB more'):
+            page.wait_text(text, '.tile[data-high]')
+
     def test_a_cluster_has_its_nodes_and_silent_ones_first(self):
         engine = self.engine(form='cluster', name='prod')
         node = {'name': 'node-1', 'pressure': 'ok', 'silent': False, 'heard': '2026-11-20T14:03:12Z', 'capacity_bytes': 8 * world.GIB, 'used_bytes': 5 * world.GIB, 'reserve_bytes': world.GIB,

@@ -215,7 +215,7 @@ class World:
         return {'name': self.name, 'version': self.version, 'form': self.form, 'edit': self.edit, 'time': rfc3339(at), 'services': {'all': len(rows), **count},
                 'ready': sum(row['ready'] for row in rows), 'want': sum(row['want'] for row in rows), 'rps': round(rate, 1), 'p50_ms': 74 if rate else None,
                 'p99_ms': 214 if rate else None, 'queued': sum(row['queued'] for row in rows), 'panic': panic[:3],
-                'memory': memory and {key: memory[key] for key in ('capacity_bytes', 'used_bytes', 'admit_bytes')},
+                'memory': memory and {key: memory[key] for key in ('capacity_bytes', 'used_bytes', 'admit_bytes', 'pressure')},
                 'rps_points': [round(wave('all', at - 5 * i, 0.9 * rate, 1.05 * rate + 0.1, 70), 1) for i in range(59, -1, -1)],
                 'queued_points': [19 if i in (30, 10) else 0 for i in range(60)] if rate else [0] * 60}
 
