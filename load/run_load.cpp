@@ -202,7 +202,7 @@ bool publish(const Options& options, const std::string& text, const std::string&
 int availability(const Report& report) {
   const Tally& tally = report.results.whole;
   const std::uint64_t answered = tally.ended(Ending::answered);
-  const bool nothing_came = answered == 0 && tally.errors() > 0;
+  const bool nothing_came = answered == 0 && tally.ended(Ending::grpc) == 0 && tally.errors() > 0;
   const std::vector<TargetPlan>& targets = report.plan.targets;
   const std::string place =
       targets.size() == 1 ? targets.front().url : "any of " + grouped(targets.size()) + " targets";

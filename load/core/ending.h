@@ -69,6 +69,11 @@ inline constexpr std::array<Ending, 11> kEndings{Ending::answered,
   return ending == Ending::timeout || ending == Ending::connect_timeout;
 }
 
+/// It counts in the latency: its answer came whole, or the time given to it ran out.
+[[nodiscard]] constexpr bool has_latency(Ending ending) {
+  return ending == Ending::answered || ending == Ending::grpc || timed_out(ending);
+}
+
 /// There was no connection, so nothing was sent.
 [[nodiscard]] constexpr bool is_unconnected(Ending ending) {
   return ending == Ending::connect_refused || ending == Ending::connect_timeout ||

@@ -104,10 +104,30 @@ std::optional<Problem> settle_method(TargetPlan& target, const std::string& meth
   if (target.body.size() > kBodyBytesMax) {
     return Problem{"the body is larger than 16 MiB", "send a smaller one"};
   }
-  target.method = !method.empty() ? method : target.body.empty() ? "GET" : "POST";
+  const bool posts = !target.body.empty() || target.target.protocol == Protocol::grpc;
+  target.method = !method.empty() ? method : posts ? "POST" : "GET";
   if (!is_token(target.method) || target.method.size() > kMethodMax || target.method == "CONNECT") {
     return Problem{"not a method to send: '" + clean_text(method.substr(0, kMethodMax)) + "'",
                    "use for example PUT"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> grpc_problem(const LoadPlan& plan, const TargetPlan& target) {
+  if (target.target.protocol != Protocol::grpc) return std::nullopt;
+  const std::string_view path = target.target.path;
+  const std::size_t slash = path.find('/', 1);
+  if (slash == std::string_view::npos || slash == 1 || slash + 1 == path.size()) {
+    return Problem{
+        "the path of a gRPC call names no method: '" + clean_text(path.substr(0, 80)) + "'",
+        "write it like grpc://app.localhost:8080/package.Service/Method"};
+  }
+  if (target.method != "POST") {
+    return Problem{"a gRPC call has no other method than POST", "remove the method"};
+  }
+  if (std::any_of(plan.phases.begin(), plan.phases.end(),
+                  [](const Phase& phase) { return phase.replay.has_value(); })) {
+    return Problem{"a trace has requests of HTTP, not calls of gRPC", "give an http:// URL"};
   }
   return std::nullopt;
 }
@@ -212,8 +232,12 @@ double mean_rate(const LoadPlan& plan) {
   return seconds > 0 ? requests / seconds : 0;
 }
 
-Pacer::Pacer(const LoadPlan& plan, std::vector<CellReader> cells)
-    : plan_{plan}, cells_{std::move(cells)}, left_{plan.count} {
+Pacer::Pacer(const LoadPlan& plan, std::vector<CellReader> cells, Share share)
+    : plan_{plan},
+      cells_{std::move(cells)},
+      share_{share},
+      numbers_(plan.targets.size(), 0),
+      left_{plan.count} {
   cells_.resize(plan.phases.size());
   enter(0);
   plan_next();
@@ -239,8 +263,13 @@ void Pacer::enter(std::size_t phase) {
 }
 
 void Pacer::plan_next() {
+  while (draw_next() && next_->index % share_.threads != share_.thread) pass();
+}
+
+// The next request of the whole schedule; false: there is none.
+bool Pacer::draw_next() {
   next_.reset();
-  if (left_ && *left_ == 0) return;
+  if (left_ && *left_ == 0) return false;
   for (; phase_ < plan_.phases.size(); enter(phase_ + 1)) {
     PlannedRequest planned;
     if (replay_ && replay_->next()) {
@@ -253,20 +282,28 @@ void Pacer::plan_next() {
     planned.at += begin_;
     planned.phase = phase_;
     planned.target = mix_->next();
+    planned.index = index_++;
+    planned.number = ++numbers_[planned.target];
     next_ = planned;
-    return;
+    return true;
   }
+  return false;
 }
 
-PlannedRequest Pacer::take() {
-  CHECK(next_.has_value());
-  const PlannedRequest planned = *next_;
+// Leaves it behind.
+void Pacer::pass() {
   if (replay_) {
     replay_->take();
   } else {
     schedule_->take();
   }
   if (left_) --*left_;
+}
+
+PlannedRequest Pacer::take() {
+  CHECK(next_.has_value());
+  const PlannedRequest planned = *next_;
+  pass();
   plan_next();
   return planned;
 }

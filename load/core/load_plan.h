@@ -19,6 +19,7 @@
 namespace sluice::loadgen {
 
 inline constexpr std::size_t kConnectionsMax = 10'000;
+inline constexpr std::size_t kStreamsMax = 1000;  // of a connection of HTTP/2
 inline constexpr std::size_t kBodyBytesMax = 16U << 20U;
 inline constexpr std::size_t kHeadersMax = 100;
 inline constexpr std::size_t kTargetsMax = 100;
@@ -78,6 +79,10 @@ struct LoadPlan {
   /// server lets it.
   std::optional<std::uint64_t> reuse = {};
 
+  /// HTTP/2: streams at once on a connection, at least 1; absent: as many as the server allows, and
+  /// in a closed loop one.
+  std::optional<std::size_t> streams = {};
+
   std::optional<std::uint64_t> count;                           ///< stop after so many requests
   std::optional<Duration> duration = std::chrono::seconds{30};  ///< of the measured part
   Duration warmup{0};                           ///< before the measured part; not counted
@@ -109,6 +114,9 @@ struct LoadPlan {
 /// Sets the method of `target`, empty for the one that its body asks for, and looks at the size of
 /// that.
 [[nodiscard]] std::optional<Problem> settle_method(TargetPlan& target, const std::string& method);
+
+/// What keeps `target` of `plan` from being called by gRPC, if that is how it is spoken to.
+[[nodiscard]] std::optional<Problem> grpc_problem(const LoadPlan& plan, const TargetPlan& target);
 
 /// `uniform` or `poisson`; nothing for another word.
 [[nodiscard]] std::optional<Arrivals> parse_arrivals(std::string_view word);
@@ -145,11 +153,18 @@ struct LoadPlan {
 /// The whole plan of a scenario, a line for each target, phase and condition.
 [[nodiscard]] std::string plan_text(const LoadPlan& plan);
 
+/// Which requests of a run a thread sends: those whose index is `thread` modulo `threads`.
+struct Share {
+  std::size_t thread = 0;
+  std::size_t threads = 1;
+};
+
 /// Hands out the planned requests of an open loop: phases in turn, warm-up and count together.
 class Pacer {
  public:
-  /// `plan` outlives the pacer. `cells` are those of the replays, by phase.
-  explicit Pacer(const LoadPlan& plan, std::vector<CellReader> cells = {});
+  /// `plan` outlives the pacer. `cells` are those of the replays, by phase. Of one schedule, the
+  /// same for any number of threads, those of `share` are handed out.
+  explicit Pacer(const LoadPlan& plan, std::vector<CellReader> cells = {}, Share share = {});
 
   /// The next request, its time an offset from the start; nothing once all are taken.
   [[nodiscard]] const std::optional<PlannedRequest>& next() const { return next_; }
@@ -165,9 +180,14 @@ class Pacer {
  private:
   void enter(std::size_t phase);
   void plan_next();
+  bool draw_next();
+  void pass();
 
   const LoadPlan& plan_;
   std::vector<CellReader> cells_;
+  Share share_;
+  std::uint64_t index_ = 0;
+  std::vector<std::uint64_t> numbers_;  // by target
   std::size_t phase_ = 0;
   Duration begin_{0};  // of the phase, or of the warm-up before it
   Duration end_{0};

@@ -12,6 +12,15 @@ namespace sluice::loadgen {
 
 namespace {
 
+constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+
+// Spreads neighbouring numbers over all of 64 bits (the finalizer of SplitMix64).
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31U);
+}
+
 // Below this a double draws each whole number with the same probability.
 constexpr std::uint64_t kNumberMax = 1'000'000'000'000;
 
@@ -72,14 +81,15 @@ Result<PathTemplate, Problem> PathTemplate::parse(std::string_view path) {
   return out;
 }
 
-void PathTemplate::append_to(std::string& out, std::uint64_t number,
-                             std::mt19937_64& random) const {
+void PathTemplate::append_to(std::string& out, std::uint64_t number, std::uint64_t seed) const {
+  std::uint64_t place = number * kPartsMax;
   for (const Piece& piece : pieces_) {
     out += piece.before;
+    ++place;
     std::uint64_t value = number;
     if (piece.drawn) {
-      value = piece.from +
-              static_cast<std::uint64_t>(unit_of(random()) * static_cast<double>(piece.range));
+      value = piece.from + static_cast<std::uint64_t>(unit_of(mixed(seed + kOdd * place)) *
+                                                      static_cast<double>(piece.range));
     } else if (piece.range > 0) {
       value = number % piece.range;
     }

@@ -27,8 +27,9 @@ class PathTemplate {
   /// True if every request has the same path.
   [[nodiscard]] bool is_fixed() const { return pieces_.empty(); }
 
-  /// Appends the path of request `number`; draws one value for each {rand:A-B}.
-  void append_to(std::string& out, std::uint64_t number, std::mt19937_64& random) const;
+  /// Appends the path of request `number`. What {rand:A-B} stands for follows from the seed, the
+  /// number and its place alone.
+  void append_to(std::string& out, std::uint64_t number, std::uint64_t seed) const;
 
  private:
   struct Piece {

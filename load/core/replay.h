@@ -76,6 +76,8 @@ struct PlannedRequest {
   SentAs as = SentAs::planned;
   std::size_t target = 0;  ///< its place in the plan, as that of the phase
   std::size_t phase = 0;
+  std::uint64_t index = 0;   ///< among those of the run, from 0
+  std::uint64_t number = 0;  ///< among those of its target, from 1
 };
 
 /// Passes further cells of a trace to the sink. False: no cell follows those of this call.

@@ -149,6 +149,9 @@ std::string status_line(const Report& report) {
     text += (text.empty() ? "" : "  ") + std::to_string(status) + ": " + grouped(count);
   }
   if (text.empty()) text = "none";
+  for (const auto& [status, count] : tally.grpc_statuses()) {
+    text += "  grpc " + std::to_string(status) + ": " + grouped(count);
+  }
   if (tally.refused() > 0) text += "    refused " + grouped(tally.refused());
   const std::uint64_t timeouts = tally.timeouts();
   text += "    errors " + grouped(tally.errors() - timeouts) + error_classes(tally);

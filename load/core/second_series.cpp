@@ -30,7 +30,7 @@ void SecondSeries::finished(std::size_t target, const Outcome& outcome, bool err
   Second& second = cell_of(target, outcome.planned);
   if (outcome.ending == Ending::answered) ++second.answered;
   if (error) ++second.errors;
-  if (outcome.ending == Ending::answered || timed_out(outcome.ending)) {
+  if (has_latency(outcome.ending)) {
     record(second, outcome.done - outcome.planned);
   }
 }

@@ -24,7 +24,8 @@ void Tally::finished(const Outcome& outcome) {
   if (outcome.planned < warmup_) return;
   ++endings_[static_cast<std::size_t>(outcome.ending)];
   bytes_ += outcome.bytes;
-  if (outcome.ending == Ending::answered || timed_out(outcome.ending)) {
+  if (outcome.grpc) ++grpc_statuses_[std::min(*outcome.grpc, kGrpcStatusMax)];
+  if (has_latency(outcome.ending)) {
     latency_.record(outcome.done - outcome.planned);
     service_.record(outcome.done - outcome.taken);
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 namespace sluice::loadgen {
 
@@ -17,6 +18,7 @@ struct Outcome {
   unsigned status = 0;   ///< of a whole response
   bool refused = false;  ///< the response carries Sluice-Error: made by Sluice itself
   std::uint64_t bytes = 0;
+  std::optional<unsigned> grpc = {};  ///< status of a gRPC call
 };
 
 /// True if the caller of the service would call it an error: no whole answer, or 5xx.
@@ -27,6 +29,8 @@ struct Outcome {
 /// Requests that time out count with the time they were given: leaving them out would flatter.
 class Tally {
  public:
+  static constexpr unsigned kGrpcStatusMax = 99;
+
   /// Requests planned before `warmup` are counted apart and nowhere else.
   explicit Tally(Duration warmup) : warmup_{warmup} {}
 
@@ -78,6 +82,11 @@ class Tally {
 
   [[nodiscard]] const std::map<unsigned, std::uint64_t>& statuses() const { return statuses_; }
 
+  /// Answered calls of gRPC by their status, OK (0) included; larger ones as kGrpcStatusMax.
+  [[nodiscard]] const std::map<unsigned, std::uint64_t>& grpc_statuses() const {
+    return grpc_statuses_;
+  }
+
   [[nodiscard]] const Histogram& latency() const { return latency_; }  ///< from the planned time
 
   [[nodiscard]] const Histogram& service() const { return service_; }  ///< from being taken up
@@ -108,6 +117,7 @@ class Tally {
   std::uint64_t server_errors_ = 0;
   std::uint64_t bytes_ = 0;
   std::array<std::uint64_t, kEndings.size()> endings_{};
+  std::map<unsigned, std::uint64_t> grpc_statuses_;
   std::map<unsigned, std::uint64_t> statuses_;  // at most 900: three digits
   Histogram latency_;
   Histogram service_;

@@ -1,5 +1,6 @@
 #include "load/core/target.h"
 
+#include "common/base/clean_text.h"
 #include "common/values/whole_number.h"
 
 #include <algorithm>
@@ -24,10 +25,16 @@ Problem bad_url(std::string_view why, std::string_view url) {
 
 struct Scheme {
   std::string_view begin;
+  Protocol protocol;
   bool tls;
 };
 
-constexpr std::array<Scheme, 3> kSchemes{{{"http://", false}, {"https://", true}, {"", false}}};
+constexpr std::array<Scheme, 6> kSchemes{{{"http://", Protocol::http1, false},
+                                          {"https://", Protocol::by_alpn, true},
+                                          {"h2c://", Protocol::h2, false},
+                                          {"grpc://", Protocol::grpc, false},
+                                          {"grpcs://", Protocol::grpc, true},
+                                          {"", Protocol::http1, false}}};
 
 // Null for one that is not known. Without any it is the last of them.
 const Scheme* scheme_of(std::string_view url) {
@@ -70,7 +77,8 @@ Result<Target, Problem> parse_target(std::string_view url) {
   }
   const Scheme* const scheme = scheme_of(url);
   if (scheme == nullptr) {
-    return bad_url("the URL does not begin with http:// or https://", url);
+    return bad_url("the URL does not begin with http://, https://, h2c://, grpc:// or grpcs://",
+                   url);
   }
   const std::string_view rest = url.substr(scheme->begin.size());
   const std::size_t path_at = rest.find_first_of("/?#");
@@ -81,6 +89,7 @@ Result<Target, Problem> parse_target(std::string_view url) {
   const auto [host, port] = split_authority(authority);
   Target target;
   target.tls = scheme->tls;
+  target.protocol = scheme->protocol;
   target.port = scheme->tls ? kTlsPort : kPort;
   target.authority = authority;
   target.host = host.starts_with('[') && host.ends_with(']') && host.size() > 2
@@ -100,6 +109,24 @@ Result<Target, Problem> parse_target(std::string_view url) {
     target.path = path.starts_with('/') ? std::string{path} : "/" + std::string{path};
   }
   return target;
+}
+
+std::optional<Problem> set_protocol(Target& target, std::string_view word,
+                                    const std::string& name) {
+  struct Named {
+    std::string_view word;
+    Protocol protocol;
+  };
+
+  constexpr std::array<Named, 3> kNamed{
+      {{"http1", Protocol::http1}, {"h2", Protocol::h2}, {"grpc", Protocol::grpc}}};
+  for (const Named& named : kNamed) {
+    if (named.word != word) continue;
+    target.protocol = named.protocol;
+    return std::nullopt;
+  }
+  return Problem{name + " is unknown: '" + clean_text(word.substr(0, 40)) + "'",
+                 "use http1, h2 or grpc"};
 }
 
 bool is_token(std::string_view text) {

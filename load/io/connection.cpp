@@ -9,50 +9,39 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <utility>
 
 namespace sluice::loadgen {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 using TlsState = net::TlsStep::State;
 
-namespace {
+Connection::Connection(asio::io_context& loop, Exchange::Owner& owner)
+    : dial_{loop, *this}, socket_{loop}, owner_{owner} {}
 
-// What ALPN offers.
-constexpr const char* kProtocols = "http/1.1";
-
-// Why there is no connection.
-Ending ending_of(ErrorCode error) {
-  for (const auto ours : {asio::error::no_descriptors, asio::error::no_buffer_space,
-                          asio::error::no_memory, asio::error::address_in_use}) {
-    if (error == ours) return Ending::no_local_port;
-  }
-  if (error == boost::system::errc::address_not_available) return Ending::no_local_port;
-  return error == asio::error::timed_out ? Ending::connect_timeout : Ending::connect_refused;
-}
-
-}  // namespace
-
-Connection::Connection(asio::io_context& loop, Owner& owner) : socket_{loop}, owner_{owner} {}
-
-void Connection::send(std::string_view request_head, std::string_view request_body, bool to_head) {
+void Connection::send(const Request& request) {
   CHECK(!busy_);
   busy_ = true;
-  request_head_ = request_head;
-  request_body_ = request_body;
-  response_.begin(to_head);
+  request_head_ = request.head;
+  request_body_ = request.body;
+  response_.begin(request.to_head);
   if (state_ == State::ready) {
     write();
-  } else {
-    connect();
+    return;
   }
+  state_ = State::connecting;
+  carried_ = 0;
+  dial_.start(*peer_);
+}
+
+Answer Connection::answer() const {
+  return {response_.status(), response_.refused(), response_.body_bytes()};
 }
 
 void Connection::close() {
   ++epoch_;
+  dial_.cancel();
   if (tls_) tls_->close_notify();
   tls_.reset();
   ErrorCode ignored;
@@ -63,61 +52,15 @@ void Connection::close() {
   filled_ = 0;
 }
 
-void Connection::connect() {
-  ErrorCode error;
-  state_ = State::connecting;
-  carried_ = 0;
-  socket_.open(peer_->endpoint.protocol(), error);
-  // Without Nagle's wait a request of two segments would be held back for the peer's delayed ack.
-  if (!error) socket_.set_option(tcp::no_delay{true}, error);
-  ++pending_;
-  const auto done = [this, epoch = epoch_](ErrorCode result) {
-    --pending_;
-    if (epoch == epoch_) on_connected(result);
-  };
-  if (error) {
-    // Told from the loop, not from inside send(): the owner is in the middle of its own step.
-    asio::post(socket_.get_executor(), [done, error] { done(error); });
+void Connection::on_dialled() {
+  socket_ = dial_.take_socket();
+  tls_ = dial_.take_session();
+  if (tls_ && tls_->protocol() == "h2") {
+    net::Stream stream{std::move(socket_), std::move(tls_)};
+    close();
+    owner_.chose_h2(*this, std::move(stream));
     return;
   }
-  socket_.async_connect(peer_->endpoint, done);
-}
-
-std::string Connection::place_text() const {
-  return peer_->endpoint.address().to_string() + ":" + std::to_string(peer_->endpoint.port());
-}
-
-void Connection::on_connected(ErrorCode error) {
-  if (error) {
-    const bool no_port = error == boost::system::errc::address_not_available;
-    owner_.failed("connect to " + place_text() + ": " +
-                  (no_port ? "no local port is free: give --reuse always, or fewer connections"
-                           : error.message()));
-    end(ending_of(error));
-    return;
-  }
-  if (peer_->tls == nullptr) {
-    opened();
-    return;
-  }
-  tls_ = peer_->tls->make_session(socket_.native_handle(), peer_->name, kProtocols);
-  CHECK(tls_ != nullptr);
-  shake_hands();
-}
-
-void Connection::shake_hands() {
-  const TlsState state = tls_->handshake();
-  if (state == TlsState::done) {
-    opened();
-  } else if (state == TlsState::want_read || state == TlsState::want_write) {
-    when_ready(state, [this] { shake_hands(); });
-  } else {
-    owner_.failed("TLS with " + peer_->name + " at " + place_text() + ": " + tls_->problem());
-    end(Ending::tls);
-  }
-}
-
-void Connection::opened() {
   state_ = State::ready;
   const std::uint64_t epoch = epoch_;
   owner_.connected(*this);
@@ -125,12 +68,17 @@ void Connection::opened() {
   if (epoch == epoch_) read();
 }
 
+void Connection::on_dial_failed(Ending ending, const std::string& text) {
+  owner_.failed(text);
+  end(ending);
+}
+
 // Runs `step` once the socket is ready for what the session wants.
 template <class Step>
 void Connection::when_ready(TlsState what, Step step) {
   ++pending_;
   socket_.async_wait(
-      what == TlsState::want_write ? tcp::socket::wait_write : tcp::socket::wait_read,
+      what == TlsState::want_write ? net::Socket::wait_write : net::Socket::wait_read,
       [this, epoch = epoch_, step](ErrorCode) {
         --pending_;
         // An error of the socket is what the session meets next.

@@ -7,7 +7,9 @@
 namespace sluice::loadgen {
 
 void declare(CLI::App& app, Flags& flags) {
-  app.add_option("URL", flags.url, "where to send: [http[s]://]HOST[:PORT][/PATH]");
+  app.add_option("URL", flags.url,
+                 "where to send: [SCHEME://]HOST[:PORT][/PATH], SCHEME one of http (default), "
+                 "https, h2c, grpc, grpcs");
   app.add_option("-f,--file", flags.file,
                  "a scenario of targets, phases and assertions (load/README.md); flags beside it\n"
                  "win over its defaults")

@@ -26,10 +26,10 @@ class LoadRun {
  public:
   /// `loop` and `clock` outlive the run; `addresses` are numeric IP addresses of the hosts of the
   /// plan's targets. `cells` are those of the replays, by phase. `tls` outlives the run too; it is
-  /// there if a target is under TLS.
+  /// there if a target is under TLS. Only the requests of `share` are sent.
   LoadRun(boost::asio::io_context& loop, const Clock& clock, const LoadPlan& plan,
           const std::vector<std::string>& addresses, std::vector<CellReader> cells = {},
-          const net::ClientTls* tls = nullptr);
+          const net::ClientTls* tls = nullptr, Share share = {});
   ~LoadRun();
   LoadRun(const LoadRun&) = delete;
   LoadRun& operator=(const LoadRun&) = delete;

@@ -179,6 +179,10 @@ std::optional<Problem> read_url(const Flags& flags, LoadPlan& plan) {
   if (flags.url.empty()) return usage("URL is required", "give one, or a scenario with --file");
   auto target = parse_target(flags.url);
   if (!target) return target.error();
+  const std::string& protocol = flags.protocol.protocol;
+  if (!protocol.empty()) {
+    if (auto problem = set_protocol(*target, protocol, "--protocol")) return problem;
+  }
   TargetPlan& only = plan.targets.front();
   only.url = flags.url;
   only.path = PathTemplate::literal(target->path);
@@ -202,10 +206,11 @@ std::optional<Problem> read_single(const Flags& flags, LoadPlan& plan) {
 std::optional<Refusal> read_scenario(const Flags& flags, Options& options) {
   if (!flags.url.empty() || flags.rate || flags.connections || flags.count ||
       !flags.duration.empty() || !flags.shape.empty() || flags.replay.given() ||
-      !flags.method.empty() || !flags.body.empty() || !flags.warmup.empty()) {
+      !flags.method.empty() || !flags.body.empty() || !flags.warmup.empty() ||
+      !flags.protocol.protocol.empty()) {
     return Refusal{usage(
         "--file cannot be joined with a URL, --rate, --connections, --duration, --count, --shape, "
-        "--replay and what belongs to it, --method, --body or --warmup",
+        "--replay and what belongs to it, --method, --body, --warmup or --protocol",
         "the scenario has what is sent and when")};
   }
   auto scenario = read_scenario_file(flags.file);

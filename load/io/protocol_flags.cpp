@@ -50,6 +50,15 @@ std::optional<Problem> read_tls(const ProtocolFlags& flags, TlsPlan& tls) {
 }  // namespace
 
 void declare(CLI::App& app, ProtocolFlags& flags) {
+  app.add_option("--protocol", flags.protocol,
+                 "http1, h2 or grpc, in place of what the scheme says: https chooses h2 or http1,\n"
+                 "h2c, grpc and grpcs name theirs")
+      ->type_name("http1|h2|grpc")
+      ->check(check_not_empty);
+  app.add_option(
+         "--streams", flags.streams,
+         "h2: requests at once on a connection (as many as the server allows; closed loop 1)")
+      ->check(check_unsigned);
   app.add_flag("-k,--insecure", flags.insecure, "https: accept any certificate");
   app.add_option("--cacert", flags.cacert,
                  "https: trust these certificate authorities, in place of the machine's")
@@ -64,6 +73,13 @@ void declare(CLI::App& app, ProtocolFlags& flags) {
 }
 
 std::optional<Problem> read_protocols(const ProtocolFlags& flags, LoadPlan& plan) {
+  if (flags.streams && (*flags.streams < 1 || *flags.streams > kStreamsMax)) {
+    return Problem{"--streams is not 1 to 1000", "give for example --streams 10"};
+  }
+  plan.streams = flags.streams;
+  for (const TargetPlan& target : plan.targets) {
+    if (auto problem = grpc_problem(plan, target)) return problem;
+  }
   const bool given =
       flags.insecure || !flags.cacert.empty() || !flags.cert.empty() || !flags.key.empty();
   if (!given) return std::nullopt;

@@ -117,16 +117,17 @@ void add_samples(const ErrorSamples& samples, Json& out) {
   out["samples"] = std::move(rows);
 }
 
-Json statuses_of(const Tally& tally) {
+Json counts_of(const std::map<unsigned, std::uint64_t>& counts) {
   Json out = Json::object();
-  for (const auto& [status, count] : tally.statuses()) out[std::to_string(status)] = count;
+  for (const auto& [status, count] : counts) out[std::to_string(status)] = count;
   return out;
 }
 
 // What came of the requests of a part, or of all.
 void add_outcome(const Tally& tally, Json& out) {
   out["requests"] = requests_of(tally);
-  out["status"] = statuses_of(tally);
+  out["status"] = counts_of(tally.statuses());
+  if (!tally.grpc_statuses().empty()) out["grpc_status"] = counts_of(tally.grpc_statuses());
   out["errors"] = errors_of(tally);
   out["latency_ms"] = percentiles(tally.latency());
   out["service_ms"] = percentiles(tally.service());

@@ -186,12 +186,19 @@ class ScenarioReading {
                    "give it another name");
     }
     std::string method;
-    for (const YamlEntry& entry : reader_.known_entries(target.value, target.line, target.key,
-                                                        {"url", "method", "headers", "body"})) {
+    std::optional<int> message_line;
+    for (const YamlEntry& entry :
+         reader_.known_entries(target.value, target.line, target.key,
+                               {"url", "method", "headers", "body", "message"})) {
       if (entry.key == "url") read_url(entry, out);
       if (entry.key == "method") method = reader_.text(entry).value_or("");
       if (entry.key == "headers") read_headers(entry, out.headers);
-      if (entry.key == "body") read_body(entry, out);
+      if (entry.key == "body" || entry.key == "message") read_body(entry, out);
+      if (entry.key == "message") message_line = entry.line;
+    }
+    if (message_line && out.target.protocol != Protocol::grpc) {
+      reader_.fail(*message_line, "`message` is for a target with a grpc:// URL",
+                   "give what is sent as `body`");
     }
     if (out.url.empty()) {
       reader_.fail_missing(target.line, "url", "target `" + out.name + "` has no `url`",
@@ -221,9 +228,15 @@ class ScenarioReading {
       out.body = reader_.text(body).value_or("");
       return;
     }
-    for (const YamlEntry& entry : reader_.known_entries(body.value, body.line, "body", {"file"})) {
+    for (const YamlEntry& entry :
+         reader_.known_entries(body.value, body.line, body.key, {"file", "hex"})) {
       const auto file = reader_.text(entry);
       if (!file) continue;
+      if (entry.key == "hex") {
+        const auto bytes = reader_.checked(entry, parse_hex(*file));
+        if (bytes) out.body = *bytes;
+        continue;
+      }
       auto bytes = read_body_(path_of(*file));
       if (bytes) {
         out.body = *std::move(bytes);

@@ -128,7 +128,8 @@ TEST(Tally, CountsEachKindOfErrorByItself) {
   EXPECT_EQ(tally.unconnected(), 4U);
   EXPECT_EQ(tally.lost(), 6U) << "sent, and no whole answer came";
   EXPECT_EQ(tally.timeouts(), 2U);
-  EXPECT_EQ(tally.latency().count(), 3U) << "timeouts count with the time they were given";
+  EXPECT_EQ(tally.latency().count(), 4U)
+      << "answers, failed calls, and timeouts with the time they were given";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ class TlsRunTest : public ::testing::Test {
   // say.
   Tally run(const std::string& names, const ClientTlsSettings& settings, std::uint64_t count = 20,
             std::function<ScriptedServer::Reply(std::string_view)> script = hello) {
-    auto context = net::TlsContext::make(net::TlsSettings{}, authority_.issue(names));
+    auto context = net::TlsContext::make(settings_of_server(), authority_.issue(names));
     EXPECT_TRUE(context);
     ScriptedServer server{loop_, std::move(script), context->get()};
     auto client = ClientTls::make(settings);
@@ -39,6 +39,13 @@ class TlsRunTest : public ::testing::Test {
     loop_.restart();
     first_error_ = load.error_samples().first();
     return load.results().whole;
+  }
+
+  // It speaks nothing else.
+  static net::TlsSettings settings_of_server() {
+    net::TlsSettings settings;
+    settings.protocols = {"http/1.1"};
+    return settings;
   }
 
   static ScriptedServer::Reply hello(std::string_view) { return {ScriptedServer::ok("hello"), {}}; }
@@ -96,7 +103,7 @@ TEST_F(TlsRunTest, WithoutVerificationAnyCertificateWillDo) {
   EXPECT_EQ(tally.ended(Ending::answered), 20U) << first_error_;
 }
 
-TEST_F(TlsRunTest, AServerWithoutTlsIsNamed) {
+TEST_F(TlsRunTest, AServerWithoutTlsAnswersNothing) {
   ScriptedServer server{loop_, hello};
   auto client = ClientTls::make({.verify = false});
   LoadPlan plan;
