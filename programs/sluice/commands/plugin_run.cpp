@@ -53,7 +53,9 @@ std::vector<std::string> environment_of(const kube::ExecPlugin& plugin, bool int
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view line{*each};
     bool replaced = false;
-    for (const auto& [name, value] : own) replaced = replaced || line.starts_with(name + "=");
+    for (const auto& [name, value] : own) {
+      replaced = replaced || (line.starts_with(name) && line.substr(name.size()).starts_with('='));
+    }
     if (!replaced) all.emplace_back(line);
   }
   for (const auto& [name, value] : own) all.push_back(name + "=" + value);
@@ -62,6 +64,7 @@ std::vector<std::string> environment_of(const kube::ExecPlugin& plugin, bool int
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
+  all.reserve(texts.size() + 1);
   for (std::string& text : texts) all.push_back(text.data());
   all.push_back(nullptr);
   return all;

@@ -88,11 +88,11 @@ TEST(Access, OfAProgramHasNoPlugin) {
                 config("server: https://127.0.0.1:1",
                        "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: login}"));
   const std::string path = (scratch.path() / "config").string();
-  const auto none = [](const char* /*name*/) { return std::optional<std::string>{}; };
-  const auto access = find_access(none, {.kubeconfig = path});
+  const auto none = [](std::string_view /*name*/) { return std::optional<std::string>{}; };
+  const auto access = find_access(none, {.kubeconfig = path, .context = {}});
   ASSERT_FALSE(access.has_value());
   EXPECT_NE(access.error().text().find("exec is not supported"), std::string::npos);
-  EXPECT_TRUE(find_access(none, {.kubeconfig = path, .plugins = true}).has_value());
+  EXPECT_TRUE(find_access(none, {.kubeconfig = path, .context = {}, .plugins = true}).has_value());
 }
 
 TEST(Kubeconfig, IsRefusedWithTheKeyThatIsNotSupported) {
