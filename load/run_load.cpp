@@ -9,6 +9,7 @@
 
 #include "load/core/quantity.h"
 #include "load/core/report.h"
+#include "load/io/baseline.h"
 #include "load/io/engine_watches.h"
 #include "load/io/load_run.h"
 #include "load/io/machine.h"
@@ -328,8 +329,31 @@ Result<std::unique_ptr<net::ClientTls>, Problem> tls_of(const LoadPlan& plan) {
   return Problem{flag + problem.what, lacks_ca ? "give them with --cacert FILE" : problem.fix};
 }
 
+// The report of a run, beside its baseline if it has one.
+struct Reports {
+  std::string text;
+  std::string json;
+  bool worse = false;
+};
+
+Reports reports_of(const Report& report, const std::vector<Verdict>& verdicts,
+                   const Circumstances& where, const std::optional<Baseline>& baseline) {
+  Reports out{report_text(report, verdicts), report_json(report, verdicts, where)};
+  if (!baseline) return out;
+  const auto beside = baseline->compare(out.json);
+  if (!beside) {
+    complain("cannot compare with the baseline: " + beside.error().text());
+    return out;
+  }
+  out.text += "\n" + beside->text;
+  out.json = report_json(report, verdicts, where, beside->json);
+  out.worse = beside->worse;
+  return out;
+}
+
 int run(const Options& options, const std::vector<std::string>& args,
-        const std::vector<std::string>& addresses, Replays& replays, std::ofstream& file) {
+        const std::vector<std::string>& addresses, Replays& replays, std::ofstream& file,
+        const std::optional<Baseline>& baseline) {
   const auto tls = tls_of(options.plan);
   if (!tls) {
     complain(tls.error().text());
@@ -340,11 +364,12 @@ int run(const Options& options, const std::vector<std::string>& args,
   if (!program.run()) return kInterrupted;
   const Report report = program.report();
   const std::vector<Verdict> verdicts = judge(report);
-  const std::string json = report_json(report, verdicts, circumstances(program.began(), args));
-  const bool written = publish(options, report_text(report, verdicts), json, file);
+  const Reports out = reports_of(report, verdicts, circumstances(program.began(), args), baseline);
+  const bool written = publish(options, out.text, out.json, file);
   const auto problem = replays.problem();
   if (problem) complain("not all of the trace was sent: " + problem->text());
   const int status = judged(report, verdicts);
+  if (status == kExitOk && out.worse) return kExitGateFailed;
   return status == kExitOk && (!written || problem) ? kExitFailure : status;
 }
 
@@ -357,6 +382,15 @@ int carry_out(Options options, const std::vector<std::string>& args) {
   }
   if (options.check) {
     return print(plan_text(plan), stdout) ? kExitOk : kExitFailure;
+  }
+  std::optional<Baseline> baseline;
+  if (!plan.baseline.empty()) {
+    auto opened = Baseline::open(plan);
+    if (!opened) {
+      complain(opened.error().text());
+      return kExitConfig;
+    }
+    baseline.emplace(*std::move(opened));
   }
   std::ofstream file;
   if (!options.json_file.empty() && options.json_file != "-") {
@@ -376,7 +410,7 @@ int carry_out(Options options, const std::vector<std::string>& args) {
     complain(addresses.error().text());
     return kExitUnavailable;
   }
-  return run(options, args, *addresses, replays, file);
+  return run(options, args, *addresses, replays, file, baseline);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ inline constexpr std::size_t kHeadersMax = 100;
 inline constexpr std::size_t kTargetsMax = 100;
 inline constexpr std::size_t kPhasesMax = 1000;
 inline constexpr std::size_t kConditionsMax = 100;
+inline constexpr double kTolerance = 0.1;  ///< of a comparison, unless given
 inline constexpr Duration kRunMax = std::chrono::hours{24};
 
 /// Who decides when the next request is sent.
@@ -91,6 +92,9 @@ struct LoadPlan {
   std::string ids;  ///< not empty: each request carries `X-Request-Id: <ids>-<n>`, n from 1
 
   std::vector<Expression> conditions;  ///< at most kConditionsMax
+
+  std::string baseline;           ///< path of the report to compare with; empty: none
+  double tolerance = kTolerance;  ///< of that comparison; 0.1 is 10 %
 
   /// Whether a target is under TLS.
   [[nodiscard]] bool any_tls() const;

@@ -110,6 +110,10 @@ std::string plan_text(const LoadPlan& plan) {
   for (const Expression& condition : plan.conditions) {
     text += line(condition.use == Use::assertion ? "assert" : "fail if", condition.text);
   }
+  if (!plan.baseline.empty()) {
+    text += line("compare with",
+                 clean_text(plan.baseline) + ", tolerance " + plain(plan.tolerance * 100) + " %");
+  }
   return text;
 }
 

@@ -55,6 +55,29 @@ Result<double, Problem> parse_tolerance(std::string_view text, const std::string
   return share;
 }
 
+void declare(CLI::App& app, BaselineFlags& flags) {
+  app.add_option("--baseline", flags.file,
+                 "compare with this report of --json; exit 4 if the run is worse")
+      ->type_name("FILE")
+      ->check(check_not_empty);
+  app.add_option("--tolerance", flags.tolerance,
+                 "with --baseline: a change up to this is the same (10%)")
+      ->type_name("PERCENT")
+      ->check(check_not_empty);
+}
+
+std::optional<Problem> read_baseline(const BaselineFlags& flags, LoadPlan& plan) {
+  if (!flags.file.empty()) plan.baseline = flags.file;
+  if (flags.tolerance.empty()) return std::nullopt;
+  if (plan.baseline.empty()) {
+    return Problem{"--tolerance is for --baseline", "give --baseline FILE with it"};
+  }
+  const auto tolerance = parse_tolerance(flags.tolerance, "--tolerance");
+  if (!tolerance) return tolerance.error();
+  plan.tolerance = *tolerance;
+  return std::nullopt;
+}
+
 void show_compare_flags(const std::function<void(CLI::App&)>& see) {
   CLI::App app{kAbout};
   Raw raw;

@@ -2,7 +2,9 @@
 
 #include "common/base/result.h"
 
+#include "load/core/load_plan.h"
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +15,6 @@ class App;
 
 namespace sluice::loadgen {
 
-inline constexpr double kTolerance = 0.1;
-
 /// The options of `sluice load compare`.
 struct CompareOptions {
   std::vector<std::string> files;  ///< the baseline, then at least one more, at most 100 in all
@@ -22,6 +22,18 @@ struct CompareOptions {
   bool anyway = false;             ///< whatever was planned
   std::string output = "text";     ///< text, json or markdown
 };
+
+/// The part of the command line of `sluice load` that compares its run, as text.
+struct BaselineFlags {
+  std::string file;  ///< empty: there is none
+  std::string tolerance;
+};
+
+/// Adds these flags to `app`, which puts what it reads into `flags`; that one outlives its parsing.
+void declare(CLI::App& app, BaselineFlags& flags);
+
+/// Puts them into `plan`, over what a scenario has.
+[[nodiscard]] std::optional<Problem> read_baseline(const BaselineFlags& flags, LoadPlan& plan);
 
 /// Reads the arguments after `sluice load compare`.
 [[nodiscard]] Result<CompareOptions, Problem> parse_compare_options(

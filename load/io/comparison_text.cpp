@@ -84,8 +84,9 @@ std::vector<Cells> rows_of(const RunComparison& comparison) {
   return out;
 }
 
+// The end of it, which tells paths apart.
 std::string short_name(const std::string& name) {
-  return name.size() <= kNameMax ? name : name.substr(0, kNameMax) + "…";
+  return name.size() <= kNameMax ? name : "…" + name.substr(name.size() - kNameMax);
 }
 
 std::string files_of(const RunComparison& comparison) {

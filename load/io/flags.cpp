@@ -51,6 +51,7 @@ void declare(CLI::App& app, Flags& flags) {
       ->allow_extra_args(false);
   app.add_option("--json", flags.json, "write the report as JSON to a file, - for standard output")
       ->type_name("FILE");
+  declare(app, flags.baseline);
   app.add_option("-o,--output", flags.output, "text or json (text)")->type_name("text|json");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "load/io/compare_options.h"
 #include "load/io/protocol_flags.h"
 #include "load/io/replay_flags.h"
 #include <cstddef>
@@ -39,6 +40,7 @@ struct Flags {
   std::string output = "text";
   bool ids = false;
   ProtocolFlags protocol;
+  BaselineFlags baseline;
 };
 
 /// Adds the flags to `app`, which puts what it reads into `flags`; that one outlives its parsing.

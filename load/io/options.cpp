@@ -235,6 +235,7 @@ Result<Options, Refusal> settle(const Flags& flags) {
     return Refusal{*problem};
   }
   if (auto problem = read_protocols(flags.protocol, options.plan)) return Refusal{*problem};
+  if (auto problem = read_baseline(flags.baseline, options.plan)) return Refusal{*problem};
   if (auto refusal = read_output(flags, options)) return *std::move(refusal);
   return options;
 }

@@ -198,7 +198,7 @@ Json verdicts_of(const std::vector<Verdict>& verdicts, Use use) {
 }  // namespace
 
 std::string report_json(const Report& report, const std::vector<Verdict>& verdicts,
-                        const Circumstances& where) {
+                        const Circumstances& where, const std::string& compare) {
   Json out{{"schema", 1},
            {"name", report.plan.name},
            {"started_at", where.started_at},
@@ -215,6 +215,7 @@ std::string report_json(const Report& report, const std::vector<Verdict>& verdic
   out["marks"] = marks_json(report);
   out["fail_if"] = verdicts_of(verdicts, Use::fail_if);
   out["assert"] = verdicts_of(verdicts, Use::assertion);
+  out["compare"] = Json::parse(compare);
   out["environment"] = {{"host", where.host},
                         {"kernel", where.kernel},
                         {"cpu", where.cpu},

@@ -18,7 +18,9 @@ struct Circumstances {
 
 /// The report for programs: one JSON object, described in load/README.md. Fields are only
 /// ever added. Times are in the unit their name ends in.
+/// `compare` is that of a run with a baseline, as text (comparison_json).
 [[nodiscard]] std::string report_json(const Report& report, const std::vector<Verdict>& verdicts,
-                                      const Circumstances& circumstances);
+                                      const Circumstances& circumstances,
+                                      const std::string& compare = "null");
 
 }  // namespace sluice::loadgen

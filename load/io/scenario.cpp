@@ -5,6 +5,7 @@
 #include "load/core/quantity.h"
 #include "load/core/shape.h"
 #include "load/io/body_file.h"
+#include "load/io/compare_options.h"
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -51,7 +52,7 @@ class ScenarioReading {
     plan_.phases.clear();
     const auto entries = reader_.known_entries(
         root, 1, "scenario",
-        {"name", "seed", "arrivals", "defaults", "targets", "phases", "assert"});
+        {"name", "seed", "arrivals", "defaults", "targets", "phases", "assert", "compare"});
     const auto each = [&](const char* key, auto step) {
       for (const YamlEntry& entry : entries) {
         if (entry.key == key) step(entry);
@@ -64,6 +65,7 @@ class ScenarioReading {
     each("targets", [this](const YamlEntry& entry) { read_targets(entry); });
     each("phases", [this](const YamlEntry& entry) { read_phases(entry); });
     each("assert", [this](const YamlEntry& entry) { read_assertions(entry); });
+    each("compare", [this](const YamlEntry& entry) { read_compare(entry); });
     if (reader_.failed()) return;
     if (plan_.name.empty()) plan_.name = "load";
     require(!plan_.targets.empty(), "targets", "the scenario has no targets",
@@ -397,6 +399,23 @@ class ScenarioReading {
     if (out.trace.file.empty()) {
       reader_.fail_missing(replay.line, "file", "`replay` has no `file`", "name the trace");
     }
+  }
+
+  void read_compare(const YamlEntry& compare) {
+    for (const YamlEntry& entry :
+         reader_.known_entries(compare.value, compare.line, "compare", {"baseline", "tolerance"})) {
+      const auto text = reader_.text(entry);
+      if (!text) continue;
+      if (entry.key == "baseline") {
+        plan_.baseline = path_of(*text);
+        continue;
+      }
+      const auto tolerance = parse_tolerance(*text, "`tolerance`");
+      if (!tolerance) fail(entry, tolerance.error());
+      if (tolerance) plan_.tolerance = *tolerance;
+    }
+    require(!plan_.baseline.empty(), "compare", "`compare` has no `baseline`",
+            "write for example `compare: {baseline: main.json}`");
   }
 
   void read_assertions(const YamlEntry& assertions) {

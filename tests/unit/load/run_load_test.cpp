@@ -181,5 +181,31 @@ TEST_F(RunLoadTest, RunsAScenarioOfSeveralTargetsAndPhases) {
   std::filesystem::remove(path);
 }
 
+TEST_F(RunLoadTest, ARunIsComparedWithItsBaseline) {
+  const std::string first = testing::TempDir() + "first.json";
+  const std::vector<std::string> plan{"--rate", "100", "-d", "300ms"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), plan.begin(), plan.end());
+    return more;
+  };
+  ASSERT_EQ(run("app.localhost", with({"--json", first})), 0) << report_;
+
+  // A busy machine can make it slower.
+  const int status =
+      run("app.localhost", with({"--baseline", first, "--tolerance", "1000%", "-o", "json"}));
+  EXPECT_EQ(status, reports("\"verdict\": \"worse\"") ? 4 : 0) << report_;
+  EXPECT_TRUE(reports("\"compare\": {")) << report_;
+  (void)run("app.localhost", with({"--baseline", first}));
+  EXPECT_TRUE(reports("now this run")) << report_;
+  EXPECT_TRUE(reports("95 % interval")) << report_;
+
+  EXPECT_EQ(run("app.localhost", {"--rate", "50", "-d", "300ms", "--baseline", first}), 78);
+  EXPECT_EQ(report_, "") << "no request is sent for a comparison that cannot be";
+  EXPECT_EQ(run("app.localhost", with({"--baseline", first + ".gone"})), 78);
+  EXPECT_EQ(run("app.localhost", with({"--tolerance", "5%"})), 2);
+  EXPECT_EQ(run("app.localhost", with({"--baseline", first, "--tolerance", "x"})), 2);
+  std::filesystem::remove(first);
+}
+
 }  // namespace
 }  // namespace sluice::loadgen

@@ -268,5 +268,23 @@ TEST_F(ScenarioFile, EndsWithTheStatusOfABadFileOrOfAnUnknownFigure) {
   EXPECT_FALSE(with({}).error().others.empty());
 }
 
+TEST(Scenario, ABaselineIsLookedForBesideIt) {
+  const std::string phases = "  - {name: one, for: 1s, rate: 5}";
+  const auto plan = parse(with_phases(phases, "compare: {baseline: main.json, tolerance: 20%}"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->baseline, "/plans/main.json");
+  EXPECT_EQ(plan->tolerance, 0.2);
+  EXPECT_NE(plan_text(*plan).find("/plans/main.json, tolerance 20 %"), std::string::npos);
+
+  EXPECT_NE(problems_of(with_phases(phases, "compare: {tolerance: 5%}"))
+                .find("`compare` has no `baseline`"),
+            std::string::npos);
+  EXPECT_NE(problems_of(with_phases(phases, "compare: {baseline: a, tolerance: much}"))
+                .find("plan.yaml:4: `tolerance`"),
+            std::string::npos);
+  EXPECT_NE(problems_of(with_phases(phases, "compare: {base: a}")).find("baseline"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace sluice::loadgen
