@@ -15,13 +15,12 @@
 #include "load/io/machine.h"
 #include "load/io/options.h"
 #include "load/io/replay_cells.h"
-#include "load/io/report_json.h"
+#include "load/io/report_files.h"
 #include "load/run_compare.h"
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -182,20 +181,17 @@ class LoadProgram {
   bool killed_ = false;
 };
 
-bool print(const std::string& text, std::FILE* to) {
-  return std::fwrite(text.data(), 1, text.size(), to) == text.size() && std::fflush(to) == 0;
-}
-
-bool publish(const Options& options, const std::string& text, const std::string& json,
-             std::ofstream& file) {
-  const bool json_on_stdout = options.json_output || options.json_file == "-";
-  bool written = print(json_on_stdout ? json : text, stdout);
-  if (json_on_stdout && !options.json_output) written = print(text, stderr) && written;
-  if (file.is_open()) {
-    file << json << std::flush;
-    written = written && file.good();
+// The text goes to standard error where another report has the place.
+bool publish(ReportFiles& files, const ReportSource& source) {
+  const ReportFile* const first = files.on_stdout();
+  bool written =
+      print(first == nullptr ? source.text : report_in(first->form, first->path, source), stdout);
+  if (!written) complain("cannot write the whole report to standard output; check the disk");
+  if (first != nullptr && first->by_flag) written = print(source.text, stderr) && written;
+  for (const Problem& problem : files.write(source)) {
+    complain(problem.text());
+    written = false;
   }
-  if (!written) complain("cannot write the whole report; check the disk and --json FILE");
   return written;
 }
 
@@ -329,30 +325,30 @@ Result<std::unique_ptr<net::ClientTls>, Problem> tls_of(const LoadPlan& plan) {
   return Problem{flag + problem.what, lacks_ca ? "give them with --cacert FILE" : problem.fix};
 }
 
-// The report of a run, beside its baseline if it has one.
-struct Reports {
+// The text of a report, and what its comparison with a baseline adds.
+struct Outcomes {
   std::string text;
-  std::string json;
+  std::string json = "null";
   bool worse = false;
 };
 
-Reports reports_of(const Report& report, const std::vector<Verdict>& verdicts,
-                   const Circumstances& where, const std::optional<Baseline>& baseline) {
-  Reports out{report_text(report, verdicts), report_json(report, verdicts, where)};
+Outcomes outcomes_of(const Report& report, const std::vector<Verdict>& verdicts,
+                     const Circumstances& where, const std::optional<Baseline>& baseline) {
+  Outcomes out{.text = report_text(report, verdicts)};
   if (!baseline) return out;
-  const auto beside = baseline->compare(out.json);
+  const auto beside = baseline->compare(report_json(report, verdicts, where));
   if (!beside) {
     complain("cannot compare with the baseline: " + beside.error().text());
     return out;
   }
   out.text += "\n" + beside->text;
-  out.json = report_json(report, verdicts, where, beside->json);
+  out.json = beside->json;
   out.worse = beside->worse;
   return out;
 }
 
 int run(const Options& options, const std::vector<std::string>& args,
-        const std::vector<std::string>& addresses, Replays& replays, std::ofstream& file,
+        const std::vector<std::string>& addresses, Replays& replays, ReportFiles& files,
         const std::optional<Baseline>& baseline) {
   const auto tls = tls_of(options.plan);
   if (!tls) {
@@ -364,8 +360,10 @@ int run(const Options& options, const std::vector<std::string>& args,
   if (!program.run()) return kInterrupted;
   const Report report = program.report();
   const std::vector<Verdict> verdicts = judge(report);
-  const Reports out = reports_of(report, verdicts, circumstances(program.began(), args), baseline);
-  const bool written = publish(options, out.text, out.json, file);
+  const Circumstances here = circumstances(program.began(), args);
+  const Outcomes out = outcomes_of(report, verdicts, here, baseline);
+  const bool written =
+      publish(files, {report, verdicts, here, program.began(), out.text, out.json});
   const auto problem = replays.problem();
   if (problem) complain("not all of the trace was sent: " + problem->text());
   const int status = judged(report, verdicts);
@@ -392,13 +390,10 @@ int carry_out(Options options, const std::vector<std::string>& args) {
     }
     baseline.emplace(*std::move(opened));
   }
-  std::ofstream file;
-  if (!options.json_file.empty() && options.json_file != "-") {
-    file.open(options.json_file);
-    if (!file) {
-      complain("cannot write '" + options.json_file + "'; give --json a path that can be written");
-      return kExitUsage;
-    }
+  ReportFiles files;
+  if (const auto problem = files.open(options.reports)) {
+    complain(problem->text());
+    return kExitUsage;
   }
   if (const auto problem = fit_connections(plan)) {
     complain(problem->text());
@@ -410,7 +405,7 @@ int carry_out(Options options, const std::vector<std::string>& args) {
     complain(addresses.error().text());
     return kExitUnavailable;
   }
-  return run(options, args, *addresses, replays, file, baseline);
+  return run(options, args, *addresses, replays, files, baseline);
 }
 
 }  // namespace

@@ -11,32 +11,41 @@ namespace sluice::loadgen {
 
 namespace {
 
-constexpr unsigned kHalfBits = 7;
-constexpr std::uint64_t kHalf = 1U << kHalfBits;
 constexpr std::size_t kTextBytesMax = 64U << 10U;
 
-std::uint32_t index_of(std::uint64_t us) {
-  const auto width = static_cast<unsigned>(std::bit_width(us));
-  const unsigned shift = width > kHalfBits + 1 ? width - kHalfBits - 1 : 0;
-  return static_cast<std::uint32_t>(shift * kHalf + (us >> shift));
-}
+struct Layout {
+  std::uint64_t unit;  // in nanoseconds
+  unsigned half_bits;  // so many bits has the number of buckets in a doubling
+};
 
-std::uint64_t microseconds_of(Duration value) {
-  const Duration kept = std::clamp(value, Duration::zero(), CompactHistogram::kLongest);
-  return static_cast<std::uint64_t>((kept.count() + 999) / 1000);
+Layout layout_of(CompactHistogram::Digits digits) {
+  return digits == CompactHistogram::Digits::two ? Layout{1000, 7} : Layout{1, 10};
 }
 
 }  // namespace
 
-Duration CompactHistogram::upper_edge(std::uint32_t index) {
-  if (index < 2 * kHalf) return std::chrono::microseconds{index};
-  const std::uint64_t shift = index / kHalf - 1;
-  const std::uint64_t mantissa = index - shift * kHalf;
-  return std::chrono::microseconds{((mantissa + 1) << shift) - 1};
+std::uint32_t CompactHistogram::index_of(Duration value) const {
+  const Layout layout = layout_of(digits_);
+  const auto ns = static_cast<std::uint64_t>(std::clamp(value, Duration::zero(), kLongest).count());
+  const std::uint64_t units = (ns + layout.unit - 1) / layout.unit;
+  const auto width = static_cast<unsigned>(std::bit_width(units));
+  const unsigned shift = width > layout.half_bits + 1 ? width - layout.half_bits - 1 : 0;
+  return static_cast<std::uint32_t>((std::uint64_t{shift} << layout.half_bits) + (units >> shift));
+}
+
+Duration CompactHistogram::upper_edge(std::uint32_t index) const {
+  const Layout layout = layout_of(digits_);
+  const std::uint64_t half = std::uint64_t{1} << layout.half_bits;
+  std::uint64_t units = index;
+  if (index >= 2 * half) {
+    const std::uint64_t shift = index / half - 1;
+    units = ((index - shift * half + 1) << shift) - 1;
+  }
+  return Duration{static_cast<std::int64_t>(units * layout.unit)};
 }
 
 void CompactHistogram::record(Duration value) {
-  count(index_of(microseconds_of(value)), 1);
+  count(index_of(value), 1);
 }
 
 void CompactHistogram::count(std::uint32_t index, std::uint32_t times) {
@@ -78,7 +87,16 @@ Duration CompactHistogram::percentile(double percent) const {
   return Duration::zero();
 }
 
+CompactHistogram CompactHistogram::coarse() const {
+  CompactHistogram out{Digits::two};
+  for (const Bucket& bucket : buckets_) {
+    out.count(out.index_of(upper_edge(bucket.index)), bucket.count);
+  }
+  return out;
+}
+
 std::string CompactHistogram::text() const {
+  if (digits_ == Digits::three) return coarse().text();
   std::string out;
   std::uint32_t last = 0;
   for (const Bucket& bucket : buckets_) {
@@ -96,8 +114,8 @@ Result<CompactHistogram, Problem> CompactHistogram::parse(std::string_view text)
   };
   if (text.size() > kTextBytesMax) return bad("longer than 64 KiB");
   constexpr std::uint32_t kCountMax = std::numeric_limits<std::uint32_t>::max();
-  const std::uint32_t index_max = index_of(microseconds_of(kLongest));
   CompactHistogram out;
+  const std::uint32_t index_max = out.index_of(kLongest);
   std::uint32_t index = 0;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));

@@ -11,12 +11,15 @@
 
 namespace sluice::loadgen {
 
-/// Counts durations in log-linear buckets of two significant digits from one microsecond to one
-/// hour: below 256 us a bucket for each, above 128 of equal width in each doubling, so that none is
-/// wider than 1/128 of its lower edge. It takes eight bytes for each bucket in which something was
-/// counted, so that each second of a long run can have one.
+/// Counts durations in the log-linear buckets of HdrHistogram, up to one hour. It takes eight bytes
+/// for each bucket in which something was counted, so that each second of a long run can have one.
 class CompactHistogram {
  public:
+  enum class Digits : std::uint8_t {
+    two,    ///< of microseconds: below 256 a bucket for each, above 128 in each doubling
+    three,  ///< of nanoseconds: below 2048 a bucket for each, above 1024 in each doubling
+  };
+
   /// Longer durations are counted as this one.
   static constexpr Duration kLongest = std::chrono::hours{1};
 
@@ -27,9 +30,11 @@ class CompactHistogram {
     friend bool operator==(const Bucket&, const Bucket&) = default;
   };
 
-  /// Counts `value`, rounded up to a microsecond; below zero counts as zero.
+  explicit CompactHistogram(Digits digits = Digits::two) : digits_{digits} {}
+
+  /// Counts `value`, rounded up to the unit; below zero counts as zero.
   void record(Duration value);
-  /// Counts all that `other` has counted.
+  /// Counts all that `other`, of as many digits, has counted.
   void add(const CompactHistogram& other);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
@@ -44,20 +49,25 @@ class CompactHistogram {
   /// Gives memory back that only growth needs.
   void shrink() { buckets_.shrink_to_fit(); }
 
-  /// The buckets as text: for each its distance from the one before, the first from 0, with
-  /// `xCOUNT` behind it unless that is 1, separated by blanks: `98 1x3 12`.
+  /// The same with two digits.
+  [[nodiscard]] CompactHistogram coarse() const;
+
+  /// The buckets of two digits as text: for each its distance from the one before, the first from
+  /// 0, with `xCOUNT` behind it unless that is 1, separated by blanks: `98 1x3 12`.
   [[nodiscard]] std::string text() const;
   /// Reads what text() writes, of at most 64 KiB.
   [[nodiscard]] static Result<CompactHistogram, Problem> parse(std::string_view text);
 
   /// The largest value that falls into the bucket.
-  [[nodiscard]] static Duration upper_edge(std::uint32_t index);
+  [[nodiscard]] Duration upper_edge(std::uint32_t index) const;
 
   friend bool operator==(const CompactHistogram&, const CompactHistogram&) = default;
 
  private:
   void count(std::uint32_t index, std::uint32_t times);
+  [[nodiscard]] std::uint32_t index_of(Duration value) const;
 
+  Digits digits_;
   std::vector<Bucket> buckets_;
   std::uint64_t count_ = 0;
 };

@@ -81,6 +81,21 @@ Duration Histogram::percentile(double percent) const {
   return max_;
 }
 
+std::vector<std::pair<std::uint32_t, std::uint64_t>> Histogram::buckets() const {
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> out;
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    for (std::size_t j = 0; j < chunks_[i].size(); ++j) {
+      const auto bucket = static_cast<std::uint32_t>(i * kChunk + j);
+      if (chunks_[i][j] > 0) out.emplace_back(bucket, chunks_[i][j]);
+    }
+  }
+  return out;
+}
+
+Duration Histogram::upper_edge_of(std::uint32_t bucket) {
+  return Duration{static_cast<std::int64_t>(upper_edge(bucket))};
+}
+
 std::uint64_t Histogram::count_to(Duration value) const {
   if (value < Duration::zero()) return 0;
   const Duration kept = std::min(value, kLongest);

@@ -3,6 +3,7 @@
 #include "common/time/time_point.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace sluice::loadgen {
@@ -35,6 +36,13 @@ class Histogram {
   /// The value that `percent` (0 to 100) of all counted do not exceed, rounded up by at most
   /// 0.1 %, never above max(). Zero when nothing was counted.
   [[nodiscard]] Duration percentile(double percent) const;
+
+  /// The buckets with a count above 0, in order, by their places in HdrHistogram: in nanoseconds
+  /// with three digits.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint64_t>> buckets() const;
+
+  /// The largest value that falls into a bucket.
+  [[nodiscard]] static Duration upper_edge_of(std::uint32_t bucket);
 
   /// How many of all counted are `value` or less; those up to 0.1 % above count with them.
   [[nodiscard]] std::uint64_t count_to(Duration value) const;

@@ -222,6 +222,11 @@ std::size_t phase_at(const LoadPlan& plan, Duration at) {
   return plan.phases.size() - 1;
 }
 
+std::string run_name(const LoadPlan& plan) {
+  if (!plan.run_name.empty()) return plan.run_name;
+  return plan.name.empty() ? "load" : plan.name;
+}
+
 double mean_rate(const LoadPlan& plan) {
   double requests = 0;
   double seconds = 0;

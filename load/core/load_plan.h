@@ -68,6 +68,7 @@ struct TlsPlan {
 /// Everything one run does, settled before it starts.
 struct LoadPlan {
   std::string name;                    ///< of the scenario; empty: there is none
+  std::string run_name = {};           ///< of its reports, if another; see run_name()
   std::vector<TargetPlan> targets{1};  ///< 1 to kTargetsMax
   std::vector<Phase> phases{1};        ///< in turn, 1 to kPhasesMax; of a closed loop one
 
@@ -150,6 +151,9 @@ struct LoadPlan {
 
 /// Mean requests per second of an open loop.
 [[nodiscard]] double mean_rate(const LoadPlan& plan);
+
+/// By what name reports know the run: the one it was given, that of its scenario, or `load`.
+[[nodiscard]] std::string run_name(const LoadPlan& plan);
 
 /// The plan as the first line of a report: `open loop, 200/s for 60 s, poisson, seed 1`.
 [[nodiscard]] std::string describe(const LoadPlan& plan);

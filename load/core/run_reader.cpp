@@ -210,8 +210,8 @@ void RunReader::add_latencies(const std::string& text) {
   run_.histograms = true;
   for (const CompactHistogram::Bucket& bucket : histogram->buckets()) {
     const Duration low =
-        bucket.index > 0 ? CompactHistogram::upper_edge(bucket.index - 1) : Duration::zero();
-    row_.counted.latency.push_back({low, CompactHistogram::upper_edge(bucket.index), bucket.count});
+        bucket.index > 0 ? histogram->upper_edge(bucket.index - 1) : Duration::zero();
+    row_.counted.latency.push_back({low, histogram->upper_edge(bucket.index), bucket.count});
   }
 }
 

@@ -17,7 +17,7 @@ struct Second {
   std::uint64_t errors = 0;    ///< no whole answer, 5xx, or not sent
   std::uint64_t not_sent = 0;  ///< fell due and were never taken up
   Duration max{0};             ///< the longest latency, exact
-  CompactHistogram latency;
+  CompactHistogram latency{CompactHistogram::Digits::three};
   std::uint64_t taken = 0;  ///< requests, whenever planned, that were taken up in this second
   std::uint64_t ended = 0;  ///< requests, whenever planned, that ended in this second
 
@@ -30,7 +30,7 @@ struct Second {
 class SecondSeries {
  public:
   static constexpr std::size_t kSecondsMax = 16'384;
-  static constexpr std::size_t kBucketsMax = 1U << 20U;
+  static constexpr std::size_t kBucketsMax = 1U << 21U;
 
   SecondSeries() = default;
   /// The first second begins at `from`, an offset in the run; requests before it are left out.

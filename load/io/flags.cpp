@@ -51,14 +51,28 @@ void declare(CLI::App& app, Flags& flags) {
       ->allow_extra_args(false);
   app.add_option("--json", flags.json, "write the report as JSON to a file, - for standard output")
       ->type_name("FILE");
+  app.add_option("--csv", flags.csv,
+                 "write a row for each second and target, - for standard output")
+      ->type_name("FILE");
+  app.add_option("--junit", flags.junit, "write a test case for each condition as JUnit's XML")
+      ->type_name("FILE");
+  app.add_option("--markdown", flags.markdown, "write verdicts and figures for a pull request")
+      ->type_name("FILE");
+  app.add_option("--hdr", flags.hdr,
+                 "write a log of HdrHistogram, .hlog, or percentiles, .hgrm (repeatable)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  app.add_option("--name", flags.name,
+                 "name of the run in its reports (that of the scenario, load)");
   declare(app, flags.baseline);
   app.add_option("-o,--output", flags.output, "text or json (text)")->type_name("text|json");
 }
 
 // What has no text would be read as not given, and something else would run than was meant.
 void check_values(CLI::App& app) {
-  for (const char* const flag : {"--file", "--rate", "--shape", "--duration", "--arrivals",
-                                 "--method", "--timeout", "--warmup", "--reuse", "--json"}) {
+  for (const char* const flag :
+       {"--file", "--rate", "--shape", "--duration", "--arrivals", "--method", "--timeout",
+        "--warmup", "--reuse", "--json", "--csv", "--junit", "--markdown", "--name"}) {
     app.get_option(flag)->check(check_not_empty);
   }
   for (const char* const flag : {"--connections", "--count", "--seed", "--max-connections"}) {

@@ -36,6 +36,11 @@ struct Flags {
   std::optional<std::uint64_t> seed;
   std::string warmup;
   std::string json;
+  std::string csv;
+  std::string junit;
+  std::string markdown;
+  std::vector<std::string> hdr;
+  std::string name;
   std::vector<std::string> fail_if;
   std::string output = "text";
   bool ids = false;

@@ -1,5 +1,6 @@
 #include "load/io/options.h"
 
+#include "common/base/clean_text.h"
 #include "common/http/text.h"
 
 #include <CLI/CLI.hpp>
@@ -149,6 +150,27 @@ std::optional<Problem> join_headers(const Flags& flags, LoadPlan& plan) {
   return std::nullopt;
 }
 
+std::optional<Problem> read_reports(const Flags& flags, Options& options) {
+  constexpr std::size_t kNameBytesMax = 100;
+  const auto add = [&options](ReportForm form, const std::string& path) {
+    if (!path.empty()) options.reports.push_back({form, path});
+  };
+  if (options.json_output) options.reports.push_back({ReportForm::json, "-", false});
+  add(ReportForm::json, flags.json);
+  add(ReportForm::csv, flags.csv);
+  add(ReportForm::junit, flags.junit);
+  add(ReportForm::markdown, flags.markdown);
+  for (const std::string& path : flags.hdr) {
+    if (path.empty()) return usage("--hdr is empty", "give a file, like run.hlog or run.hgrm");
+    add(ReportForm::hdr, path);
+  }
+  if (flags.name.size() > kNameBytesMax || clean_text(flags.name) != flags.name) {
+    return usage("--name is longer than 100 bytes, or has control characters", "shorten it");
+  }
+  options.plan.run_name = flags.name;
+  return std::nullopt;
+}
+
 std::optional<Refusal> read_output(const Flags& flags, Options& options) {
   std::vector<Expression>& conditions = options.plan.conditions;
   if (conditions.size() + flags.fail_if.size() > kConditionsMax) {
@@ -169,7 +191,7 @@ std::optional<Refusal> read_output(const Flags& flags, Options& options) {
     return Refusal{usage("--output is unknown: '" + flags.output + "'", "use text or json")};
   }
   options.json_output = flags.output == "json";
-  options.json_file = flags.json;
+  if (auto problem = read_reports(flags, options)) return Refusal{*problem};
   options.ids = flags.ids;
   options.check = flags.check;
   return std::nullopt;

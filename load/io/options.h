@@ -4,6 +4,7 @@
 #include "common/base/result.h"
 
 #include "load/core/load_plan.h"
+#include "load/io/report_files.h"
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@ namespace sluice::loadgen {
 /// The options of `sluice load`.
 struct Options {
   LoadPlan plan;
-  bool ids = false;       ///< number the requests
-  std::string json_file;  ///< empty: none; `-`: standard output
+  bool ids = false;                 ///< number the requests
+  std::vector<ReportFile> reports;  ///< beside the text
   bool json_output = false;
   bool check = false;  ///< only say what the plan is
 };

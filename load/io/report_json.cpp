@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "load/io/hdr_log.h"
 #include "load/io/report_parts.h"
 #include <cmath>
 
@@ -200,7 +201,7 @@ Json verdicts_of(const std::vector<Verdict>& verdicts, Use use) {
 std::string report_json(const Report& report, const std::vector<Verdict>& verdicts,
                         const Circumstances& where, const std::string& compare) {
   Json out{{"schema", 1},
-           {"name", report.plan.name},
+           {"name", run_name(report.plan)},
            {"started_at", where.started_at},
            {"length_s", s(report.length)},
            {"plan", plan_of(report.plan)}};
@@ -216,6 +217,7 @@ std::string report_json(const Report& report, const std::vector<Verdict>& verdic
   out["fail_if"] = verdicts_of(verdicts, Use::fail_if);
   out["assert"] = verdicts_of(verdicts, Use::assertion);
   out["compare"] = Json::parse(compare);
+  out["hdr"] = hdr_text(report.results.whole.latency().buckets());
   out["environment"] = {{"host", where.host},
                         {"kernel", where.kernel},
                         {"cpu", where.cpu},

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "load/core/second_rows.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -57,44 +58,20 @@ std::string readable(const Json& value, unsigned depth) {
   return out + (value.is_object() ? '}' : ']');
 }
 
-// The rate that was planned for a row; null where answers decide.
-Json rate_planned(const Report& report, std::size_t row, std::size_t target) {
-  const SecondSeries& seconds = report.results.seconds;
-  const Duration at = seconds.begin_of(row);
-  if (report.plan.loop == Loop::closed) return nullptr;
-  const Second& second = seconds.at(row, target);
-  const bool replayed = report.plan.phases[phase_at(report.plan, at)].replay.has_value();
-  const double requests = replayed
-                              ? static_cast<double>(second.sent + second.not_sent)
-                              : expected_requests(report.plan, target, at, at + seconds.step());
-  return std::round(requests / to_seconds(seconds.step()) * 1e3) / 1e3;
-}
-
-Json second_json(const Report& report, std::size_t row, std::size_t target,
-                 std::uint64_t in_flight) {
-  const SecondSeries& seconds = report.results.seconds;
-  const Second& second = seconds.at(row, target);
-  const Duration at = seconds.begin_of(row);
-  const bool timed = second.latency.count() > 0;
-  const auto percentile = [&second, timed](double percent) -> Json {
-    if (!timed) return nullptr;
-    return ms(std::min(second.latency.percentile(percent), second.max));
+Json second_json(const Report& report, const SecondRow& row) {
+  const auto time = [](const std::optional<Duration>& value) {
+    return value ? Json(ms(*value)) : Json(nullptr);
   };
-  Json out{{"at_s", s(at)},
-           {"for_s", s(seconds.step())},
-           {"target", report.plan.targets[target].name},
-           {"phase", report.plan.phases[phase_at(report.plan, at)].name},
-           {"rate_planned", rate_planned(report, row, target)},
-           {"sent", second.sent},
-           {"answered", second.answered},
-           {"errors", second.errors},
-           {"not_sent", second.not_sent},
-           {"in_flight", in_flight},
-           {"p50_ms", percentile(50)},
-           {"p99_ms", percentile(99)},
-           {"max_ms", timed ? Json(ms(second.max)) : Json(nullptr)},
-           {"histogram", second.latency.text()}};
-  if (report.track.joined()) out["replicas"] = report.track.ready_at(at);
+  const Second& counts = *row.counts;
+  Json out{{"at_s", s(row.at)},           {"for_s", s(row.length)},
+           {"target", row.target},        {"phase", row.phase},
+           {"rate_planned", nullptr},     {"sent", counts.sent},
+           {"answered", counts.answered}, {"errors", counts.errors},
+           {"not_sent", counts.not_sent}, {"in_flight", row.in_flight},
+           {"p50_ms", time(row.p50)},     {"p99_ms", time(row.p99)},
+           {"max_ms", time(row.max)},     {"histogram", counts.latency.text()}};
+  if (row.rate_planned) out["rate_planned"] = std::round(*row.rate_planned * 1e3) / 1e3;
+  if (report.track.joined()) out["replicas"] = report.track.ready_at(row.at);
   return out;
 }
 
@@ -105,15 +82,8 @@ std::string readable(const Json& report) {
 }
 
 Json seconds_json(const Report& report) {
-  const SecondSeries& seconds = report.results.seconds;
-  std::vector<std::vector<std::uint64_t>> in_flight;
-  for (std::size_t i = 0; i < seconds.targets(); ++i) in_flight.push_back(seconds.in_flight(i));
   Json out = Json::array();
-  for (std::size_t row = 0; row < seconds.rows(); ++row) {
-    for (std::size_t target = 0; target < seconds.targets(); ++target) {
-      out.push_back(second_json(report, row, target, in_flight[target][row]));
-    }
-  }
+  for (const SecondRow& row : second_rows(report)) out.push_back(second_json(report, row));
   return out;
 }
 

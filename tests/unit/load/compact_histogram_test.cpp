@@ -20,6 +20,20 @@ TEST(CompactHistogram, KeepsTwoDigitsFromAMicrosecondToAnHour) {
   }
 }
 
+TEST(CompactHistogram, KeepsThreeDigitsFromANanosecondToAnHour) {
+  for (Duration value = 1ns; value <= CompactHistogram::kLongest; value = value * 11 / 10 + 1ns) {
+    CompactHistogram histogram{CompactHistogram::Digits::three};
+    histogram.record(value);
+    const Duration shown = histogram.percentile(50);
+    ASSERT_GE(shown, value);
+    ASSERT_LE(shown.count(), value.count() + value.count() / 1024);
+    CompactHistogram coarse;
+    coarse.record(shown);
+    ASSERT_EQ(histogram.coarse(), coarse);
+    ASSERT_EQ(histogram.text(), coarse.text());
+  }
+}
+
 TEST(CompactHistogram, CountsWhatIsOutOfRangeAtItsEnds) {
   CompactHistogram histogram;
   histogram.record(-1s);
@@ -60,7 +74,7 @@ TEST(CompactHistogram, IsWrittenAsDistancesAndReadBack) {
   const auto read = CompactHistogram::parse(histogram.text());
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(*read, histogram);
-  EXPECT_EQ(CompactHistogram::upper_edge(634), 2007us) << "2 ms is between 2,000 and 2,007 us";
+  EXPECT_EQ(histogram.upper_edge(634), 2007us) << "2 ms is between 2,000 and 2,007 us";
   EXPECT_EQ(*CompactHistogram::parse(""), CompactHistogram{});
 }
 
