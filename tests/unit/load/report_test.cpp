@@ -186,6 +186,37 @@ TEST(ReportText, JoinsTheLowestRowsOfALongHistogram) {
   EXPECT_NE(text.find("<= 50 s             1  ##############\n"), std::string::npos) << text;
 }
 
+TEST(LateCause, IsTheFirstThatExplainsIt) {
+  Report report = demo();
+  EXPECT_EQ(late_cause(report), std::nullopt) << "it is not late";
+  report.results.whole.unsent(1);
+  EXPECT_EQ(late_cause(report), LateCause::server);
+
+  report.results.whole.sent(1s, 1s);
+  report.results.whole.finished({1s, 1s, 2s, Ending::no_local_port});
+  EXPECT_EQ(late_cause(report), LateCause::no_local_port);
+  report.cap_waits = 1;
+  EXPECT_EQ(late_cause(report), LateCause::no_connection);
+  report.generator.tick({.at = 0s, .cpu = 0s, .wall = 0s});
+  report.generator.tick({.at = 1s, .cpu = 950ms, .wall = 1s});
+  EXPECT_EQ(late_cause(report), LateCause::own_core);
+
+  EXPECT_NE(report_text(report, {}).find("the generator used up its core (95 %)"),
+            std::string::npos);
+}
+
+TEST(ReportText, HasTheGapsOfItsMachine) {
+  Report report = demo();
+  for (const Duration at : {0ms, 20ms, 103ms, 300ms}) {
+    report.generator.tick({.at = at, .cpu = 0s, .wall = at});
+  }
+
+  EXPECT_NE(report_text(report, {})
+                .find("did not run the generator 2 times, for up to 177.0 ms (at 103 ms)"),
+            std::string::npos)
+      << report_text(report, {});
+}
+
 TEST(Progress, HasTimeCountsAndLatencyInOneLine) {
   LoadPlan plan;
   plan.warmup = 2s;
