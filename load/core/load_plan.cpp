@@ -113,7 +113,37 @@ std::optional<Problem> settle_method(TargetPlan& target, const std::string& meth
   return std::nullopt;
 }
 
-std::optional<Problem> grpc_problem(const LoadPlan& plan, const TargetPlan& target) {
+namespace {
+
+bool replays(const LoadPlan& plan) {
+  return std::any_of(plan.phases.begin(), plan.phases.end(),
+                     [](const Phase& phase) { return phase.replay.has_value(); });
+}
+
+std::optional<Problem> ws_problem(const LoadPlan& plan, const TargetPlan& target) {
+  if (plan.loop == Loop::closed) {
+    return Problem{"sessions of WebSocket begin at a rate, not in a closed loop",
+                   "give --rate, and with -c the most sessions at once"};
+  }
+  if (!target.path.is_fixed()) {
+    return Problem{"the path of a WebSocket is the same for all sessions",
+                   "remove the braces of '" + clean_text(target.target.path.substr(0, 80)) + "'"};
+  }
+  if (target.every < kEveryMin || target.hold <= Duration::zero() || target.hold > kRunMax) {
+    return Problem{"a WebSocket has at most a message in 1 ms, and lasts up to a day",
+                   "give for example --every 1s --hold 30s"};
+  }
+  if (replays(plan)) {
+    return Problem{"a trace has requests of HTTP, not sessions of WebSocket",
+                   "give an http:// URL"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Problem> protocol_problem(const LoadPlan& plan, const TargetPlan& target) {
+  if (target.target.protocol == Protocol::ws) return ws_problem(plan, target);
   if (target.target.protocol != Protocol::grpc) return std::nullopt;
   const std::string_view path = target.target.path;
   const std::size_t slash = path.find('/', 1);
@@ -125,8 +155,7 @@ std::optional<Problem> grpc_problem(const LoadPlan& plan, const TargetPlan& targ
   if (target.method != "POST") {
     return Problem{"a gRPC call has no other method than POST", "remove the method"};
   }
-  if (std::any_of(plan.phases.begin(), plan.phases.end(),
-                  [](const Phase& phase) { return phase.replay.has_value(); })) {
+  if (replays(plan)) {
     return Problem{"a trace has requests of HTTP, not calls of gRPC", "give an http:// URL"};
   }
   return std::nullopt;

@@ -26,6 +26,7 @@ inline constexpr std::size_t kTargetsMax = 100;
 inline constexpr std::size_t kPhasesMax = 1000;
 inline constexpr std::size_t kConditionsMax = 100;
 inline constexpr double kTolerance = 0.1;  ///< of a comparison, unless given
+inline constexpr Duration kEveryMin = std::chrono::milliseconds{1};  // of a WebSocket
 inline constexpr Duration kRunMax = std::chrono::hours{24};
 
 /// Who decides when the next request is sent.
@@ -42,7 +43,9 @@ struct TargetPlan {
   PathTemplate path = PathTemplate::literal("/");
   std::string method = "GET";
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::string body = {};  ///< at most kBodyBytesMax
+  std::string body = {};  ///< at most kBodyBytesMax; of a WebSocket each message, empty: `ping`
+  Duration every = std::chrono::seconds{1};  ///< WebSocket: from message to message
+  Duration hold = std::chrono::seconds{10};  ///< WebSocket: how long a session lasts
 };
 
 /// A stretch of a run with its own rates and its own mix of targets.
@@ -120,8 +123,10 @@ struct LoadPlan {
 /// that.
 [[nodiscard]] std::optional<Problem> settle_method(TargetPlan& target, const std::string& method);
 
-/// What keeps `target` of `plan` from being called by gRPC, if that is how it is spoken to.
-[[nodiscard]] std::optional<Problem> grpc_problem(const LoadPlan& plan, const TargetPlan& target);
+/// What keeps `target` of `plan` from being called by gRPC or WebSocket, if that is how it is
+/// spoken to.
+[[nodiscard]] std::optional<Problem> protocol_problem(const LoadPlan& plan,
+                                                      const TargetPlan& target);
 
 /// `uniform` or `poisson`; nothing for another word.
 [[nodiscard]] std::optional<Arrivals> parse_arrivals(std::string_view word);

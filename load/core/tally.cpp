@@ -30,7 +30,7 @@ void Tally::finished(const Outcome& outcome) {
     service_.record(outcome.done - outcome.taken);
   }
   if (outcome.ending != Ending::answered) return;
-  ++statuses_[std::min(outcome.status, 999U)];
+  if (outcome.status > 0) ++statuses_[std::min(outcome.status, 999U)];
   if (outcome.refused) ++refused_;
   if (outcome.status >= 500) ++server_errors_;
 }

@@ -15,7 +15,7 @@ struct Outcome {
   Duration taken{0};  ///< when the generator took it up
   Duration done{0};
   Ending ending = Ending::answered;
-  unsigned status = 0;   ///< of a whole response
+  unsigned status = 0;   ///< of a whole response; 0: it has none, as messages of WebSocket
   bool refused = false;  ///< the response carries Sluice-Error: made by Sluice itself
   std::uint64_t bytes = 0;
   std::optional<unsigned> grpc = {};  ///< status of a gRPC call

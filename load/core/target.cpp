@@ -29,11 +29,13 @@ struct Scheme {
   bool tls;
 };
 
-constexpr std::array<Scheme, 6> kSchemes{{{"http://", Protocol::http1, false},
+constexpr std::array<Scheme, 8> kSchemes{{{"http://", Protocol::http1, false},
                                           {"https://", Protocol::by_alpn, true},
                                           {"h2c://", Protocol::h2, false},
                                           {"grpc://", Protocol::grpc, false},
                                           {"grpcs://", Protocol::grpc, true},
+                                          {"ws://", Protocol::ws, false},
+                                          {"wss://", Protocol::ws, true},
                                           {"", Protocol::http1, false}}};
 
 // Null for one that is not known. Without any it is the last of them.
@@ -118,15 +120,17 @@ std::optional<Problem> set_protocol(Target& target, std::string_view word,
     Protocol protocol;
   };
 
-  constexpr std::array<Named, 3> kNamed{
-      {{"http1", Protocol::http1}, {"h2", Protocol::h2}, {"grpc", Protocol::grpc}}};
+  constexpr std::array<Named, 4> kNamed{{{"http1", Protocol::http1},
+                                         {"h2", Protocol::h2},
+                                         {"grpc", Protocol::grpc},
+                                         {"ws", Protocol::ws}}};
   for (const Named& named : kNamed) {
     if (named.word != word) continue;
     target.protocol = named.protocol;
     return std::nullopt;
   }
   return Problem{name + " is unknown: '" + clean_text(word.substr(0, 40)) + "'",
-                 "use http1, h2 or grpc"};
+                 "use http1, h2, grpc or ws"};
 }
 
 bool is_token(std::string_view text) {

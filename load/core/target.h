@@ -32,10 +32,10 @@ struct Target {
 };
 
 /// Reads `[SCHEME://]HOST[:PORT][/PATH]`, at most 8 KiB; the scheme is one of `http https h2c grpc
-/// grpcs`, by default `http`. Without a port 80, under TLS 443.
+/// grpcs ws wss`, by default `http`. Without a port 80, under TLS 443.
 [[nodiscard]] Result<Target, Problem> parse_target(std::string_view url);
 
-/// Speaks to `target` in another way than its scheme says: `http1`, `h2` or `grpc`. A problem
+/// Speaks to `target` in another way than its scheme says: `http1`, `h2`, `grpc` or `ws`. A problem
 /// begins with `name`.
 [[nodiscard]] std::optional<Problem> set_protocol(Target& target, std::string_view word,
                                                   const std::string& name);

@@ -15,6 +15,7 @@ Destination::Destination(const TargetPlan& what, std::size_t where, const LoadPl
       always_same{plan.path.is_fixed() && all.ids.empty()},
       seed{all.seed + static_cast<std::uint64_t>(&what - all.targets.data())},
       body{plan.target.protocol == Protocol::grpc ? grpc_message(plan.body) : plan.body} {
+  if (plan.target.protocol == Protocol::ws) ws.emplace(plan, seed);
   for (std::size_t i = 0; i < kSentAs; ++i) {
     const auto as = static_cast<SentAs>(i);
     fields.emplace_back(plan, as);

@@ -5,9 +5,11 @@
 #include "load/io/h2_head.h"
 #include "load/io/h2_pool.h"
 #include "load/io/peer.h"
+#include "load/io/ws_plan.h"
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,7 @@ struct Destination {
   std::array<std::string, kSentAs> begins;
   std::array<std::string, kSentAs> ends;
   std::vector<H2Head> fields;  ///< HTTP/2, by SentAs
+  std::optional<WsPlan> ws;    ///< WebSocket
   std::string body;            ///< as it is sent
 };
 

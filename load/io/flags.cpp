@@ -9,7 +9,7 @@ namespace sluice::loadgen {
 void declare(CLI::App& app, Flags& flags) {
   app.add_option("URL", flags.url,
                  "where to send: [SCHEME://]HOST[:PORT][/PATH], SCHEME one of http (default), "
-                 "https, h2c, grpc, grpcs");
+                 "https, h2c, grpc, grpcs, ws, wss");
   app.add_option("-f,--file", flags.file,
                  "a scenario of targets, phases and assertions (load/README.md); flags beside it\n"
                  "win over its defaults")

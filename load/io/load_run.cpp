@@ -46,7 +46,13 @@ void LoadRun::Impl::watch_generator() {
 void LoadRun::Impl::pump() {
   if (ended_all || interrupted || given_up) return;
   for (int i = 0; i < kBurst && pacer.due(now()); ++i) {
-    const std::size_t pool = destinations[pacer.next()->target].pool;
+    const Destination& to = destinations[pacer.next()->target];
+    if (to.ws) {
+      if (!may_open()) return;
+      start_session(pacer.take());
+      continue;
+    }
+    const std::size_t pool = to.pool;
     const bool free = pools[pool].h2 ? pools[pool].h2->has_room() : !pools[pool].idle.empty();
     if (!free && !may_open()) return;
     dispatch(free_exchange(pool), pacer.take());
@@ -177,13 +183,19 @@ void LoadRun::Impl::sending_ends() {
 // One timeout after the end: nothing that is left will be answered in time.
 void LoadRun::Impl::give_up() {
   given_up = true;
-  pacer.skip_until(now(), [this](const PlannedRequest& planned) { results.unsent(planned); });
+  pacer.skip_until(now(), [this](const PlannedRequest& planned) {
+    const Destination& to = destinations[planned.target];
+    std::uint64_t left_out = to.ws ? ws_messages(to.plan, planned.at, last_instant()) : 1;
+    for (; left_out > 0; --left_out) results.unsent(planned);
+  });
   expire(now());
+  sessions.give_up();
   finish_if_over();
 }
 
 // After a signal: what is on its way is neither answered nor failed.
 void LoadRun::Impl::cut() {
+  sessions.close();
   while (!busy.empty()) {
     Exchange& connection = *busy.front();
     connection.close();
@@ -200,7 +212,7 @@ bool LoadRun::Impl::over() const {
 }
 
 void LoadRun::Impl::finish_if_over() {
-  if (ended_all || !over() || !busy.empty()) return;
+  if (ended_all || !over() || !busy.empty() || sessions.size() > 0) return;
   ended_all = true;
   for (asio::steady_timer* timer : {&arrival, &expiry, &end, &pause, &tick}) timer->cancel();
   for (Pool& pool : pools) {
@@ -213,7 +225,7 @@ void LoadRun::Impl::finish_if_over() {
 // Cancelled operations still complete, and they refer to this object: it is done when they have.
 void LoadRun::Impl::wait_until_quiet() {
   const auto is_quiet = [](const auto& connection) { return connection->pending() == 0; };
-  bool quiet = pending == 0;
+  bool quiet = pending == 0 && sessions.is_quiet();
   for (const Exchanges* list : {&busy, &spare, &paused}) {
     quiet = quiet && std::all_of(list->begin(), list->end(), is_quiet);
   }
@@ -257,7 +269,7 @@ TimePoint LoadRun::began() const {
 }
 
 std::size_t LoadRun::connections() const {
-  return std::max(impl_->made, impl_->most_h2);
+  return std::max({impl_->made, impl_->most_h2, impl_->most_ws});
 }
 
 std::uint64_t LoadRun::cap_waits() const {

@@ -49,7 +49,7 @@ std::size_t LoadRun::Impl::h2_connections() const {
 
 // Connections that are open or being opened.
 std::size_t LoadRun::Impl::in_use() const {
-  return made - spare.size() + h2_connections();
+  return made - spare.size() + h2_connections() + sessions.size();
 }
 
 // The connection that has been idle longest; nothing if none is.
@@ -89,6 +89,23 @@ Exchange& LoadRun::Impl::free_stream(H2Pool& pool) {
   }
   static_cast<H2Exchange&>(*streams.front()).aim(pool);
   return *streams.front();
+}
+
+// Nothing is planned for it or later.
+Duration LoadRun::Impl::last_instant() const {
+  return plan.duration ? plan.warmup + *plan.duration : Duration::max();
+}
+
+void LoadRun::Impl::start_session(const PlannedRequest& planned) {
+  const Destination& to = destinations[planned.target];
+  sessions.start({.planned = planned,
+                  .taken = std::max(now(), planned.at),
+                  .what = &*to.ws,
+                  .peer = &pools[to.pool].peer,
+                  .every = to.plan.every,
+                  .messages = ws_messages(to.plan, planned.at, last_instant()),
+                  .until = std::min(planned.at + to.plan.hold, last_instant()),
+                  .timeout = plan.timeout});
 }
 
 // The request continues as a stream, in its place among those on their way.

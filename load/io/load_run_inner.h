@@ -7,6 +7,7 @@
 #include "load/io/destination.h"
 #include "load/io/h2_pool.h"
 #include "load/io/load_run.h"
+#include "load/io/ws_sessions.h"
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -23,7 +24,7 @@ using ErrorCode = boost::system::error_code;
 
 /// The inside of a LoadRun: load_run.cpp takes requests up and ends them, load_run_connections.cpp
 /// finds what carries them.
-struct LoadRun::Impl final : Exchange::Owner, H2Pool::Owner {
+struct LoadRun::Impl final : Exchange::Owner, H2Pool::Owner, WsSessions::Owner {
   Impl(asio::io_context& io, const Clock& time, const LoadPlan& what,
        const std::vector<std::string>& addresses, std::vector<CellReader> cells,
        const net::ClientTls* tls, Share which)
@@ -85,6 +86,8 @@ struct LoadRun::Impl final : Exchange::Owner, H2Pool::Owner {
   Exchange* idle_elsewhere();
   Exchange& free_exchange(std::size_t pool);
   Exchange& free_stream(H2Pool& pool);
+  void start_session(const PlannedRequest& planned);
+  [[nodiscard]] Duration last_instant() const;
   Request request_of(Exchange& exchange);
   PlannedRequest at_once();
   static void move_to(Exchanges& to, Exchanges::iterator where, Exchange& connection);
@@ -111,6 +114,31 @@ struct LoadRun::Impl final : Exchange::Owner, H2Pool::Owner {
 
   void chose_h2(Exchange& connection, net::Stream stream) override;
 
+  void ws_sent(const PlannedRequest& message, Duration taken) override {
+    results.sent(message, std::max(taken, message.at));
+  }
+
+  void ws_ended(const PlannedRequest& message, Duration taken, Ending ending,
+                std::uint64_t bytes) override {
+    results.finished(message, {message.at, taken, now(), ending, 0, false, bytes});
+  }
+
+  void ws_unsent(const PlannedRequest& message) override { results.unsent(message); }
+
+  void ws_connected(const PlannedRequest& first, Duration taken) override {
+    results.connected(first, taken);
+    most_ws = std::max(most_ws, sessions.size());
+  }
+
+  void ws_failed(const std::string& text) override { failed(text); }
+
+  void ws_over() override {
+    if (pacer.due(now())) pump();
+    finish_if_over();
+  }
+
+  [[nodiscard]] Duration ws_now() const override { return now(); }
+
   void h2_changed() override {
     if (plan.loop == Loop::open && pacer.due(now())) pump();
   }
@@ -135,6 +163,8 @@ struct LoadRun::Impl final : Exchange::Owner, H2Pool::Owner {
   Exchanges paused;         // closed loop: waiting out kRetryPause
   std::size_t made = 0;     // connections of HTTP/1, open or not
   std::size_t most_h2 = 0;  // connections of HTTP/2
+  std::size_t most_ws = 0;  // sessions of WebSocket
+  WsSessions sessions{loop, *this};
 
   asio::steady_timer arrival{loop};
   asio::steady_timer expiry{loop};

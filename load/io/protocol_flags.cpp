@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "load/core/quantity.h"
 #include <string>
 #include <tuple>
 #include <utility>
@@ -47,18 +48,37 @@ std::optional<Problem> read_tls(const ProtocolFlags& flags, TlsPlan& tls) {
   return std::nullopt;
 }
 
+std::optional<Problem> read_times(const ProtocolFlags& flags, TargetPlan& target) {
+  if (flags.every.empty() && flags.hold.empty()) return std::nullopt;
+  if (target.target.protocol != Protocol::ws) {
+    return Problem{"--every and --hold are for WebSocket", "give a ws:// URL, or remove them"};
+  }
+  for (const auto& [flag, text, to] : {std::tuple{"--every", &flags.every, &target.every},
+                                       std::tuple{"--hold", &flags.hold, &target.hold}}) {
+    if (text->empty()) continue;
+    const auto time = parse_duration(*text, flag);
+    if (!time) return time.error();
+    *to = *time;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void declare(CLI::App& app, ProtocolFlags& flags) {
   app.add_option("--protocol", flags.protocol,
-                 "http1, h2 or grpc, in place of what the scheme says: https chooses h2 or http1,\n"
-                 "h2c, grpc and grpcs name theirs")
-      ->type_name("http1|h2|grpc")
+                 "http1, h2, grpc or ws, in place of what the scheme says: https chooses h2 or\n"
+                 "http1, the others name theirs")
+      ->type_name("http1|h2|grpc|ws")
       ->check(check_not_empty);
   app.add_option(
          "--streams", flags.streams,
          "h2: requests at once on a connection (as many as the server allows; closed loop 1)")
       ->check(check_unsigned);
+  app.add_option("--every", flags.every, "ws: from message to message of a session (1s)")
+      ->check(check_not_empty);
+  app.add_option("--hold", flags.hold, "ws: how long a session lasts (10s)")
+      ->check(check_not_empty);
   app.add_flag("-k,--insecure", flags.insecure, "https: accept any certificate");
   app.add_option("--cacert", flags.cacert,
                  "https: trust these certificate authorities, in place of the machine's")
@@ -77,8 +97,9 @@ std::optional<Problem> read_protocols(const ProtocolFlags& flags, LoadPlan& plan
     return Problem{"--streams is not 1 to 1000", "give for example --streams 10"};
   }
   plan.streams = flags.streams;
-  for (const TargetPlan& target : plan.targets) {
-    if (auto problem = grpc_problem(plan, target)) return problem;
+  for (TargetPlan& target : plan.targets) {
+    if (auto problem = read_times(flags, target)) return problem;
+    if (auto problem = protocol_problem(plan, target)) return problem;
   }
   const bool given =
       flags.insecure || !flags.cacert.empty() || !flags.cert.empty() || !flags.key.empty();

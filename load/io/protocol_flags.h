@@ -17,6 +17,8 @@ namespace sluice::loadgen {
 struct ProtocolFlags {
   std::string protocol;
   std::optional<std::size_t> streams;
+  std::string every;
+  std::string hold;
   bool insecure = false;
   std::string cacert;
   std::string cert;

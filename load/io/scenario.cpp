@@ -189,17 +189,25 @@ class ScenarioReading {
     }
     std::string method;
     std::optional<int> message_line;
+    std::optional<int> session_line;
     for (const YamlEntry& entry :
          reader_.known_entries(target.value, target.line, target.key,
-                               {"url", "method", "headers", "body", "message"})) {
+                               {"url", "method", "headers", "body", "message", "send", "hold"})) {
       if (entry.key == "url") read_url(entry, out);
       if (entry.key == "method") method = reader_.text(entry).value_or("");
       if (entry.key == "headers") read_headers(entry, out.headers);
       if (entry.key == "body" || entry.key == "message") read_body(entry, out);
       if (entry.key == "message") message_line = entry.line;
+      if (entry.key == "send") read_send(entry, out);
+      if (entry.key == "hold") read_time(entry, out.hold);
+      if (entry.key == "send" || entry.key == "hold") session_line = entry.line;
     }
     if (message_line && out.target.protocol != Protocol::grpc) {
       reader_.fail(*message_line, "`message` is for a target with a grpc:// URL",
+                   "give what is sent as `body`");
+    }
+    if (session_line && out.target.protocol != Protocol::ws) {
+      reader_.fail(*session_line, "`send` and `hold` are for a target with a ws:// URL",
                    "give what is sent as `body`");
     }
     if (out.url.empty()) {
@@ -208,6 +216,22 @@ class ScenarioReading {
     }
     if (const auto problem = settle_method(out, method)) fail(target, *problem);
     plan_.targets.push_back(std::move(out));
+  }
+
+  void read_time(const YamlEntry& entry, Duration& to) {
+    const auto text = reader_.text(entry);
+    if (!text) return;
+    const auto time = reader_.checked(entry, parse_duration(*text, "`" + entry.key + "`"));
+    if (time) to = *time;
+  }
+
+  // The messages of a WebSocket.
+  void read_send(const YamlEntry& send, TargetPlan& out) {
+    for (const YamlEntry& entry :
+         reader_.known_entries(send.value, send.line, send.key, {"text", "every"})) {
+      if (entry.key == "text") out.body = reader_.text(entry).value_or("");
+      if (entry.key == "every") read_time(entry, out.every);
+    }
   }
 
   void read_url(const YamlEntry& entry, TargetPlan& out) {
