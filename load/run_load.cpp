@@ -11,7 +11,7 @@
 #include "load/core/report.h"
 #include "load/io/baseline.h"
 #include "load/io/engine_watches.h"
-#include "load/io/load_run.h"
+#include "load/io/load_threads.h"
 #include "load/io/machine.h"
 #include "load/io/options.h"
 #include "load/io/replay_cells.h"
@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <deque>
 #include <exception>
 #include <map>
 #include <memory>
@@ -50,7 +51,7 @@ class LoadProgram {
  public:
   // What `cells` read and `tls` outlive this. `addresses` by target.
   LoadProgram(const LoadPlan& plan, const std::vector<std::string>& addresses,
-              std::vector<CellReader> cells, const net::ClientTls* tls)
+              std::vector<std::vector<CellReader>> cells, const net::ClientTls* tls)
       : plan_{plan}, watches_{loop_, clock_, plan_.targets, addresses}, run_{loop_,
                                                                              clock_,
                                                                              plan_,
@@ -172,7 +173,7 @@ class LoadProgram {
   asio::steady_timer after_{loop_};
   asio::steady_timer progress_{loop_};
   EngineWatches watches_;
-  LoadRun run_;
+  LoadThreads run_;
   Duration length_{0};
   bool started_ = false;
   bool stopped_ = false;
@@ -356,7 +357,19 @@ int run(const Options& options, const std::vector<std::string>& args,
     return kExitUsage;
   }
   announce(options);
-  LoadProgram program{options.plan, addresses, replays.readers(), tls->get()};
+  // Each thread reads all of a trace, and sends its share.
+  std::deque<Replays> further;
+  std::vector<std::vector<CellReader>> cells;
+  cells.push_back(replays.readers());
+  while (cells.size() < options.plan.threads) {
+    LoadPlan again = options.plan;
+    if (const auto problem = further.emplace_back().open(again)) {
+      complain(problem->text());
+      return kExitUsage;
+    }
+    cells.push_back(further.back().readers());
+  }
+  LoadProgram program{options.plan, addresses, std::move(cells), tls->get()};
   if (!program.run()) return kInterrupted;
   const Report report = program.report();
   const std::vector<Verdict> verdicts = judge(report);

@@ -19,6 +19,7 @@
 namespace sluice::loadgen {
 
 inline constexpr std::size_t kConnectionsMax = 10'000;
+inline constexpr std::size_t kThreadsMax = 64;
 inline constexpr std::size_t kStreamsMax = 1000;  // of a connection of HTTP/2
 inline constexpr std::size_t kBodyBytesMax = 16U << 20U;
 inline constexpr std::size_t kHeadersMax = 100;
@@ -87,6 +88,8 @@ struct LoadPlan {
   /// HTTP/2: streams at once on a connection, at least 1; absent: as many as the server allows, and
   /// in a closed loop one.
   std::optional<std::size_t> streams = {};
+  /// That send, 1 to kThreadsMax and no more than connections; the schedule is the same for any.
+  std::size_t threads = 1;
 
   std::optional<std::uint64_t> count;                           ///< stop after so many requests
   std::optional<Duration> duration = std::chrono::seconds{30};  ///< of the measured part

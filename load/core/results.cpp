@@ -51,6 +51,14 @@ void Results::unsent(const PlannedRequest& planned) {
   seconds.unsent(planned.target, planned.at);
 }
 
+void Results::add(const Results& other) {
+  whole.add(other.whole);
+  for (std::size_t i = 0; i < targets.size(); ++i) targets[i].add(other.targets[i]);
+  for (std::size_t i = 0; i < phases.size(); ++i) phases[i].add(other.phases[i]);
+  for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i].tally.add(other.cells_[i].tally);
+  seconds.add(other.seconds);
+}
+
 const Tally& Results::of(const Part& part) const {
   const bool has_target = part.target && !targets.empty();
   const bool has_phase = part.phase && !phases.empty();

@@ -37,6 +37,9 @@ class Results {
   /// It fell due and was never taken up.
   void unsent(const PlannedRequest& planned);
 
+  /// Adds what another thread counted for the same plan.
+  void add(const Results& other);
+
   /// Of a part that is not counted by itself: all.
   [[nodiscard]] const Tally& of(const Part& part) const;
 

@@ -42,6 +42,25 @@ std::uint64_t Tally::sum_of(const Kind& is_kind) const {
   return sum;
 }
 
+void Tally::add(const Tally& other) {
+  sent_ += other.sent_;
+  warmup_sent_ += other.warmup_sent_;
+  unsent_ += other.unsent_;
+  refused_ += other.refused_;
+  server_errors_ += other.server_errors_;
+  bytes_ += other.bytes_;
+  for (std::size_t i = 0; i < endings_.size(); ++i) endings_[i] += other.endings_[i];
+  for (const auto& [status, count] : other.statuses_) statuses_[status] += count;
+  for (const auto& [status, count] : other.grpc_statuses_) grpc_statuses_[status] += count;
+  latency_.add(other.latency_);
+  service_.add(other.service_);
+  lag_.add(other.lag_);
+  connecting_.add(other.connecting_);
+  last_planned_ = std::max(last_planned_, other.last_planned_);
+  last_taken_ = std::max(last_taken_, other.last_taken_);
+  last_end_ = std::max(last_end_, other.last_end_);
+}
+
 void Tally::connected(Duration planned, Duration taken) {
   if (planned >= warmup_) connecting_.record(taken);
 }

@@ -40,6 +40,9 @@ class Tally {
   /// A request planned for then had to wait for its connection, and with TLS for that.
   void connected(Duration planned, Duration taken);
 
+  /// Adds what another tally with the same warm-up counted.
+  void add(const Tally& other);
+
   /// `requests` fell due and were never taken up.
   void unsent(std::uint64_t requests) { unsent_ += requests; }
 

@@ -21,7 +21,7 @@ constexpr std::array<Foreign, 12> kForeignWords{
      {"-qps", "in fortio the rate of all connections", "give --rate"},
      {"-host", "in hey the Host header", "give -H 'Host: NAME'"},
      {"-h2", "in hey HTTP/2", "give --protocol h2"},
-     {"-cpus", "in hey the number of cores", "remove it: one is used"},
+     {"-cpus", "in hey the number of cores", "give --threads"},
      {"-more", "in hey more figures", "remove it: the report has them, --json all of them"},
      {"-disable-keepalive", "in hey a connection for each request", "give --reuse never"},
      {"-disable-compression", "in hey no Accept-Encoding", "remove it: none is sent"},

@@ -22,7 +22,6 @@ constexpr int kBurst = 64;
 }  // namespace
 
 void LoadRun::Impl::begin() {
-  began = clock.now();
   watch_generator();
   if (plan.duration) at(end, plan.warmup + *plan.duration, [this] { sending_ends(); });
   if (plan.loop == Loop::open) {
@@ -247,7 +246,8 @@ LoadRun::LoadRun(asio::io_context& loop, const Clock& clock, const LoadPlan& pla
 
 LoadRun::~LoadRun() = default;
 
-void LoadRun::start(std::function<void()> done) {
+void LoadRun::start(std::function<void()> done, std::optional<TimePoint> began) {
+  impl_->began = began.value_or(impl_->clock.now());
   impl_->done = std::move(done);
   impl_->begin();
 }

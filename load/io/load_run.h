@@ -9,6 +9,7 @@
 #include "load/core/results.h"
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ class LoadRun {
 
   /// Starts; `done` is called once, when every request has ended and nothing is under way. Ends at
   /// the latest one timeout after the plan's duration.
-  void start(std::function<void()> done);
+  /// `began`: when the run has begun that this is a share of; absent: now.
+  void start(std::function<void()> done, std::optional<TimePoint> began = {});
 
   /// Sends nothing more, gives answers on their way one second, then ends.
   void stop();

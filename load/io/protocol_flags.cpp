@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "load/core/quantity.h"
+#include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -75,6 +76,9 @@ void declare(CLI::App& app, ProtocolFlags& flags) {
          "--streams", flags.streams,
          "h2: requests at once on a connection (as many as the server allows; closed loop 1)")
       ->check(check_unsigned);
+  app.add_option("--threads", flags.threads,
+                 "that send; their number never changes the schedule (1)")
+      ->check(check_unsigned);
   app.add_option("--every", flags.every, "ws: from message to message of a session (1s)")
       ->check(check_not_empty);
   app.add_option("--hold", flags.hold, "ws: how long a session lasts (10s)")
@@ -97,6 +101,12 @@ std::optional<Problem> read_protocols(const ProtocolFlags& flags, LoadPlan& plan
     return Problem{"--streams is not 1 to 1000", "give for example --streams 10"};
   }
   plan.streams = flags.streams;
+  const std::size_t threads = flags.threads.value_or(1);
+  if (threads < 1 || threads > std::min(kThreadsMax, plan.connections)) {
+    return Problem{"--threads is not 1 to 64, or there are fewer connections",
+                   "give for example --threads 2, and as many connections"};
+  }
+  plan.threads = threads;
   for (TargetPlan& target : plan.targets) {
     if (auto problem = read_times(flags, target)) return problem;
     if (auto problem = protocol_problem(plan, target)) return problem;

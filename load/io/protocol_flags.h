@@ -17,6 +17,7 @@ namespace sluice::loadgen {
 struct ProtocolFlags {
   std::string protocol;
   std::optional<std::size_t> streams;
+  std::optional<std::size_t> threads;
   std::string every;
   std::string hold;
   bool insecure = false;
