@@ -18,7 +18,7 @@ constexpr double kSchema = 1;
 constexpr double kLongest = 4 * 86'400;  // a run of a day and what follows it
 
 // What makes a plan, of those below `plan`, `targets[]` and `phases[]`.
-constexpr std::array<std::string_view, 34> kPlanned{
+constexpr std::array<std::string_view, 36> kPlanned{
     "plan.loop",
     "plan.timeout_ms",
     "plan.warmup_s",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 34> kPlanned{
     "plan.url",
     "plan.method",
     "plan.body_bytes",
+    "plan.protocol",
     "plan.shape",
     "plan.segments[].rate",
     "plan.segments[].for_s",
@@ -45,6 +46,7 @@ constexpr std::array<std::string_view, 34> kPlanned{
     "targets[].url",
     "targets[].method",
     "targets[].body_bytes",
+    "targets[].protocol",
     "phases[].name",
     "phases[].for_s",
     "phases[].segments[].rate",

@@ -53,6 +53,22 @@ Json replay_of(const Replay& replay) {
           {"skipped", replay.skipped}};
 }
 
+const char* name_of(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::http1:
+      return "http1";
+    case Protocol::h2:
+      return "h2";
+    case Protocol::by_alpn:
+      return "by_alpn";
+    case Protocol::grpc:
+      return "grpc";
+    case Protocol::ws:
+      return "ws";
+  }
+  return "";
+}
+
 // Where there is no scenario: what one phase adds to the plan.
 void add_rates(const LoadPlan& plan, Json& out) {
   const Phase& phase = plan.phases.front();
@@ -88,6 +104,7 @@ Json plan_of(const LoadPlan& plan) {
   out["url"] = target.url;
   out["method"] = target.method;
   out["body_bytes"] = target.body.size();
+  out["protocol"] = name_of(target.target.protocol);
   if (plan.loop == Loop::open) add_rates(plan, out);
   return out;
 }
@@ -143,7 +160,8 @@ Json targets_of(const Report& report) {
     Json row{{"name", target.name},
              {"url", target.url},
              {"method", target.method},
-             {"body_bytes", target.body.size()}};
+             {"body_bytes", target.body.size()},
+             {"protocol", name_of(target.target.protocol)}};
     add_outcome(report.results.of({.target = i}), row);
     out.push_back(std::move(row));
   }

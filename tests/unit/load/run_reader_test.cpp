@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kReport = R"({
   "schema": 1, "name": "shop", "started_at": "2026-11-27T10:00:00Z", "length_s": 14.0,
-  "plan": {"loop": "open", "connections": 9876, "seed": 7, "url": "http://a.localhost:8080/x?y=1",
+  "plan": {"loop": "open", "connections": 9876, "seed": 7, "protocol": "h2", "url": "http://a.localhost:8080/x?y=1",
            "segments": [{"rate": 2, "for_s": 5}, {"rate": 4, "for_s": 5}]},
   "requests": {"sent": 30, "answered": 29},
   "errors": {"total": 1, "rate": 0.05},
@@ -92,6 +92,7 @@ TEST(RunReader, APlanIsWhatWasSentAndWhenWithoutHostsAndLimits) {
   const auto run = read(kReport);
   EXPECT_EQ(run->plan.at("plan.url"), std::vector<std::string>{"http://…/x?y=1"});
   EXPECT_EQ(run->plan.at("plan.seed"), std::vector<std::string>{"7"});
+  EXPECT_EQ(run->plan.at("plan.protocol"), std::vector<std::string>{"h2"});
   EXPECT_EQ(run->plan.at("plan.segments[].rate"), (std::vector<std::string>{"2", "4"}));
   EXPECT_FALSE(run->plan.contains("plan.connections"));
 }
