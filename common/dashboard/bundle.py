@@ -1,4 +1,4 @@
-"""Writes a page of one file, whose data comes later, as C++: bundle.py OUTPUT.cpp PAGE.html FILE... (report_file.h).
+"""Writes a page of one file, whose data comes later, as C++: bundle.py OUTPUT.cpp FUNCTION PAGE.html FILE... (report_file.h).
 
 The files are style sheets and scripts: modules, of which the last one imports the others. The policy of the page names both by their
 hashes.
@@ -25,8 +25,9 @@ namespace {
 TAIL = '''
 }  // namespace
 
-ReportFile simulation_report() {
-  return {{k0.data(), k0.size()}, {k1.data(), k1.size()}, {k2.data(), k2.size()}};
+ReportFile FUNCTION() {
+  return {{FUNCTION_0.data(), FUNCTION_0.size()}, {FUNCTION_1.data(), FUNCTION_1.size()},
+          {FUNCTION_2.data(), FUNCTION_2.size()}};
 }
 
 }  // namespace sluice::dashboard
@@ -55,9 +56,10 @@ def parts(page, files):
 
 
 def main():
+    function = sys.argv.pop(2)
     output, page, *files = (pathlib.Path(name) for name in sys.argv[1:])
-    arrays = (array(f'k{i}', part.encode()) for i, part in enumerate(parts(page, files)))
-    output.write_text(HEAD + ''.join(arrays) + TAIL)
+    arrays = (array(f'{function}_{i}', part.encode()) for i, part in enumerate(parts(page, files)))
+    output.write_text(HEAD + ''.join(arrays) + TAIL.replace('FUNCTION', function))
 
 
 if __name__ == '__main__':

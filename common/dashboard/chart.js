@@ -71,6 +71,7 @@ export class TimeAxis {
     this.width = 1;
     this.cursor = null;   // seconds, under the pointer
     this.pinned = null;   // seconds, chosen
+    this.clock = clock;   // how a time is shown
   }
 
   x(time) {
@@ -94,7 +95,7 @@ export class TimeAxis {
     const zone = new Date(this.to * 1000).getTimezoneOffset() * 60;
     const ticks = [];
     for (let t = Math.ceil((this.from - zone) / step) * step + zone; t <= this.to; t += step) {
-      ticks.push({x: this.x(t), text: clock(t, step >= 43200 ? 'day' : step >= 60 ? 'short' : 'clock')});
+      ticks.push({x: this.x(t), text: this.clock(t, step >= 43200 ? 'day' : step >= 60 ? 'short' : 'clock')});
     }
     return ticks;
   }
@@ -367,7 +368,7 @@ function legendOf(layers) {
   });
 }
 
-/** One panel of a Chart. `options`: title, unit, height, log, floor (least top of a linear scale), layers. */
+/** One panel of a Chart. `options`: title, unit, height, log, floor (least top of a linear scale), ticks (of a log scale), layers. */
 class Panel {
   constructor(chart, options) {
     this.axis = chart.axis;
@@ -417,9 +418,10 @@ class Panel {
         }
       }
       if (high === 0) [low, high] = [10, 300];
-      this.bottom = LOG_TICKS.filter((tick) => tick <= low / 1.5).pop() ?? 0.3;
-      this.top = LOG_TICKS.find((tick) => tick >= high * 1.5) ?? 30000;
-      return LOG_TICKS.filter((tick) => tick >= this.bottom && tick <= this.top);
+      const ends = this.options.ticks ?? LOG_TICKS;
+      this.bottom = ends.filter((tick) => tick <= low / 1.5).pop() ?? 0.3;
+      this.top = ends.find((tick) => tick >= high * 1.5) ?? 30000;
+      return ends.filter((tick) => tick >= this.bottom && tick <= this.top);
     }
     const top = Math.max(this.options.floor ?? 0, ...this.options.layers.map((layer) => layer.most(this)));
     this.top = nice(top);
@@ -540,7 +542,7 @@ export class Chart {
     for (const panel of this.panels) panel.point(time);
     this.here.hidden = time === null || time < this.axis.from || time > this.axis.to;
     if (this.here.hidden) return;
-    setText(this.here, clock(time));
+    setText(this.here, this.axis.clock(time));
     const x = Math.min(Math.max(this.axis.x(time), 30), this.axis.width - 30);
     this.here.style.transform = `translateX(${x}px) translateX(-50%)`;
   }
@@ -575,7 +577,7 @@ export class Chart {
     const step = Math.max(1, Math.ceil((times.length - first) / TABLE_ROWS));
     const body = el('tbody');
     for (let i = times.length - 1; i >= first; i -= step) {
-      body.append(el('tr', {}, el('th', {scope: 'row'}, clock(times[i])), columns.map(({panel, layer}) => el('td', {}, panel.textOf(layer, i)))));
+      body.append(el('tr', {}, el('th', {scope: 'row'}, this.axis.clock(times[i])), columns.map(({panel, layer}) => el('td', {}, panel.textOf(layer, i)))));
     }
     fill(this.values, el('table', {}, el('caption.unseen', {}, 'Values of the charts, the newest first'),
       el('thead', {}, el('tr', {}, el('th', {scope: 'col'}, 'Time'), columns.map(({layer}) => el('th', {scope: 'col'}, layer.name)))), body));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace sluice::dashboard {
@@ -16,5 +17,13 @@ struct ReportFile {
 /// start), `step` (seconds between rows), `columns` and `rows`, each the time, whether it was
 /// panic, and the columns.
 [[nodiscard]] ReportFile simulation_report();
+
+/// Of `sluice load`. Its data: `runs`, reports of load/README.md, the baseline before the run that
+/// it is for where there is one.
+[[nodiscard]] ReportFile load_report();
+
+/// The whole page with this text, which is shown as it stands, and this JSON.
+[[nodiscard]] std::string page_of(const ReportFile& file, std::string_view text,
+                                  std::string_view json);
 
 }  // namespace sluice::dashboard

@@ -95,6 +95,20 @@ CompactHistogram CompactHistogram::coarse() const {
   return out;
 }
 
+CompactHistogram CompactHistogram::charted() const {
+  constexpr std::uint32_t kHalf = 128;
+  CompactHistogram out;
+  for (const Bucket& bucket : buckets_) {
+    // A quarter of the buckets of its doubling.
+    const std::uint32_t width = std::max(std::min(kHalf, std::bit_floor(bucket.index)) / 4, 1U);
+    const std::uint32_t index = bucket.index | (width - 1);
+    if (out.buckets_.empty() || out.buckets_.back().index != index) out.buckets_.push_back({index});
+    out.buckets_.back().count += bucket.count;
+  }
+  out.count_ = count_;
+  return out;
+}
+
 std::string CompactHistogram::text() const {
   if (digits_ == Digits::three) return coarse().text();
   std::string out;

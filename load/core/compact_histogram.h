@@ -52,6 +52,10 @@ class CompactHistogram {
   /// The same with two digits.
   [[nodiscard]] CompactHistogram coarse() const;
 
+  /// The same, of two digits, with four buckets for each doubling, as a chart shows it: each counts
+  /// as its largest.
+  [[nodiscard]] CompactHistogram charted() const;
+
   /// The buckets of two digits as text: for each its distance from the one before, the first from
   /// 0, with `xCOUNT` behind it unless that is 1, separated by blanks: `98 1x3 12`.
   [[nodiscard]] std::string text() const;

@@ -51,6 +51,8 @@ void declare(CLI::App& app, Flags& flags) {
       ->allow_extra_args(false);
   app.add_option("--json", flags.json, "write the report as JSON to a file, - for standard output")
       ->type_name("FILE");
+  app.add_option("--html", flags.html, "write the report as a page of one file, with charts")
+      ->type_name("FILE");
   app.add_option("--csv", flags.csv,
                  "write a row for each second and target, - for standard output")
       ->type_name("FILE");
@@ -72,7 +74,7 @@ void declare(CLI::App& app, Flags& flags) {
 void check_values(CLI::App& app) {
   for (const char* const flag :
        {"--file", "--rate", "--shape", "--duration", "--arrivals", "--method", "--timeout",
-        "--warmup", "--reuse", "--json", "--csv", "--junit", "--markdown", "--name"}) {
+        "--warmup", "--reuse", "--json", "--html", "--csv", "--junit", "--markdown", "--name"}) {
     app.get_option(flag)->check(check_not_empty);
   }
   for (const char* const flag : {"--connections", "--count", "--seed", "--max-connections"}) {

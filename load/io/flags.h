@@ -36,6 +36,7 @@ struct Flags {
   std::optional<std::uint64_t> seed;
   std::string warmup;
   std::string json;
+  std::string html;
   std::string csv;
   std::string junit;
   std::string markdown;

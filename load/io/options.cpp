@@ -160,6 +160,7 @@ std::optional<Problem> read_reports(const Flags& flags, Options& options) {
   add(ReportForm::csv, flags.csv);
   add(ReportForm::junit, flags.junit);
   add(ReportForm::markdown, flags.markdown);
+  add(ReportForm::html, flags.html);
   for (const std::string& path : flags.hdr) {
     if (path.empty()) return usage("--hdr is empty", "give a file, like run.hlog or run.hgrm");
     add(ReportForm::hdr, path);

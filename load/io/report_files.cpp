@@ -2,6 +2,7 @@
 
 #include "load/core/report_forms.h"
 #include "load/io/hdr_log.h"
+#include "load/io/report_page.h"
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
@@ -27,6 +28,8 @@ std::string flag_of(ReportForm form) {
       return "--junit";
     case ReportForm::markdown:
       return "--markdown";
+    case ReportForm::html:
+      return "--html";
     case ReportForm::hdr:
       return "--hdr";
   }
@@ -43,6 +46,8 @@ std::string report_in(ReportForm form, std::string_view path, const ReportSource
       return report_junit(source.report, source.verdicts, source.circumstances.started_at);
     case ReportForm::markdown:
       return report_markdown(source.report, source.verdicts);
+    case ReportForm::html:
+      return report_page(report_in(ReportForm::json, path, source), source.text);
     case ReportForm::hdr:
       return path.ends_with(".hgrm") ? percentile_text(source.report.results.whole.latency())
                                      : hdr_log(source.report, source.started);

@@ -19,6 +19,7 @@ enum class ReportForm {
   csv,
   junit,
   markdown,
+  html,
   hdr,  ///< a histogram log, or of a file `.hgrm` the percentiles
 };
 

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 namespace sluice::commands {
@@ -16,27 +15,6 @@ using nlohmann::json;
 
 // Decisions are two seconds apart.
 constexpr double kStepSeconds = 2;
-
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    if (c == '&') {
-      html += "&amp;";
-    } else if (c == '<') {
-      html += "&lt;";
-    } else {
-      html += c;
-    }
-  }
-  return html;
-}
-
-// So that no text of it ends the element that it is in.
-std::string within_script(std::string text) {
-  std::string safe;
-  for (const char c : text) safe += c == '<' ? "\\u003c" : std::string{c};
-  return safe;
-}
 
 }  // namespace
 
@@ -81,13 +59,7 @@ std::string HtmlReport::page() const {
                   {"step", kStepSeconds * static_cast<double>(each_)},
                   {"columns", columns_},
                   {"rows", std::move(rows)}};
-  const dashboard::ReportFile file = dashboard::simulation_report();
-  std::string page{file.before_text};
-  page += escaped(text_.str());
-  page += file.before_data;
-  page += within_script(json_line(data));
-  page += file.end;
-  return page;
+  return dashboard::page_of(dashboard::simulation_report(), text_.str(), json_line(data));
 }
 
 }  // namespace sluice::commands

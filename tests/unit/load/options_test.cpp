@@ -58,7 +58,8 @@ TEST(Options, ReadTheRequestToSend) {
 }
 
 TEST(Options, NameTheFlagThatIsWrong) {
-  EXPECT_NE(problem_of({"--html", "x"}).find("--html"), std::string::npos);
+  EXPECT_NE(problem_of({"--pdf", "x"}).find("--pdf"), std::string::npos);
+  EXPECT_NE(problem_of({"--html", ""}).find("--html"), std::string::npos);
   EXPECT_NE(problem_of({"--duration", "30"}).find("--duration"), std::string::npos);
   EXPECT_NE(problem_of({"--rate", "0"}).find("--rate"), std::string::npos);
   EXPECT_NE(problem_of({"--rate", "-5"}), "");
