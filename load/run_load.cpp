@@ -10,6 +10,7 @@
 #include "load/core/quantity.h"
 #include "load/core/report.h"
 #include "load/io/baseline.h"
+#include "load/io/engine_choice.h"
 #include "load/io/engine_watches.h"
 #include "load/io/load_threads.h"
 #include "load/io/machine.h"
@@ -49,22 +50,26 @@ void complain(const std::string& text) {
 // One run from the first look at the engine to the figures.
 class LoadProgram {
  public:
+  enum class End {
+    whole,
+    killed,     // by a second interrupt
+    no_engine,  // the one that was asked for has no target; nothing was sent
+  };
+
   // What `cells` read and `tls` outlive this. `addresses` by target.
   LoadProgram(const LoadPlan& plan, const std::vector<std::string>& addresses,
-              std::vector<std::vector<CellReader>> cells, const net::ClientTls* tls)
-      : plan_{plan}, watches_{loop_, clock_, plan_.targets, addresses}, run_{loop_,
-                                                                             clock_,
-                                                                             plan_,
-                                                                             addresses,
-                                                                             std::move(cells),
-                                                                             tls} {}
+              const EngineChoice& engine, std::vector<std::vector<CellReader>> cells,
+              const net::ClientTls* tls)
+      : plan_{plan},
+        needs_engine_{engine.source.is_required()},
+        watches_{watches_of(engine, addresses)},
+        run_{loop_, clock_, plan_, addresses, std::move(cells), tls} {}
 
-  // False if a second interrupt ended it.
-  bool run() {
+  End run() {
     wait_for_signal();
     watches_.start([this] { start(); });
     loop_.run();
-    return !killed_;
+    return end_;
   }
 
   [[nodiscard]] Report report() const {
@@ -89,7 +94,7 @@ class LoadProgram {
     signals_.async_wait([this](ErrorCode error, int) {
       if (error) return;
       if (stopped_) {
-        killed_ = true;
+        end_ = End::killed;
         loop_.stop();
         return;
       }
@@ -100,7 +105,19 @@ class LoadProgram {
     });
   }
 
+  EngineWatches watches_of(const EngineChoice& engine, const std::vector<std::string>& addresses) {
+    if (engine.source.kind == EngineSource::Kind::targets) {
+      return {loop_, clock_, plan_.targets, addresses};
+    }
+    return {loop_, clock_, plan_.targets, engine.api};
+  }
+
   void start() {
+    if (needs_engine_ && !watches_.any_joined()) {
+      end_ = End::no_engine;
+      end_watch();
+      return;
+    }
     started_ = true;
     run_.start([this] { all_sent(); });
     show_progress();
@@ -172,6 +189,7 @@ class LoadProgram {
   asio::signal_set signals_{loop_, SIGINT, SIGTERM};
   asio::steady_timer after_{loop_};
   asio::steady_timer progress_{loop_};
+  bool needs_engine_;
   EngineWatches watches_;
   LoadThreads run_;
   Duration length_{0};
@@ -179,7 +197,7 @@ class LoadProgram {
   bool stopped_ = false;
   bool sent_ = false;
   bool ended_ = false;
-  bool killed_ = false;
+  End end_ = End::whole;
 };
 
 // The text goes to standard error where another report has the place.
@@ -349,8 +367,8 @@ Outcomes outcomes_of(const Report& report, const std::vector<Verdict>& verdicts,
 }
 
 int run(const Options& options, const std::vector<std::string>& args,
-        const std::vector<std::string>& addresses, Replays& replays, ReportFiles& files,
-        const std::optional<Baseline>& baseline) {
+        const std::vector<std::string>& addresses, const EngineChoice& engine, Replays& replays,
+        ReportFiles& files, const std::optional<Baseline>& baseline) {
   const auto tls = tls_of(options.plan);
   if (!tls) {
     complain(tls.error().text());
@@ -369,8 +387,15 @@ int run(const Options& options, const std::vector<std::string>& args,
     }
     cells.push_back(further.back().readers());
   }
-  LoadProgram program{options.plan, addresses, std::move(cells), tls->get()};
-  if (!program.run()) return kInterrupted;
+  LoadProgram program{options.plan, addresses, engine, std::move(cells), tls->get()};
+  const LoadProgram::End end = program.run();
+  if (end == LoadProgram::End::killed) return kInterrupted;
+  if (end == LoadProgram::End::no_engine) {
+    complain(
+        "--engine: no answer about any service of the targets within 1 s; check it with sluice "
+        "get or curl, or leave it out");
+    return kExitUnavailable;
+  }
   const Report report = program.report();
   const std::vector<Verdict> verdicts = judge(report);
   const Circumstances here = circumstances(program.began(), args);
@@ -384,7 +409,8 @@ int run(const Options& options, const std::vector<std::string>& args,
   return status == kExitOk && (!written || problem) ? kExitFailure : status;
 }
 
-int carry_out(Options options, const std::vector<std::string>& args) {
+int carry_out(Options options, const std::vector<std::string>& args,
+              const EngineFinder& find_engine) {
   LoadPlan& plan = options.plan;
   Replays replays;
   if (const auto problem = replays.open(plan)) {
@@ -418,12 +444,17 @@ int carry_out(Options options, const std::vector<std::string>& args) {
     complain(addresses.error().text());
     return kExitUnavailable;
   }
-  return run(options, args, *addresses, replays, files, baseline);
+  const auto engine = choose_engine(options.engine, find_engine);
+  if (!engine) {
+    complain(engine.error().text());
+    return kExitUnavailable;
+  }
+  return run(options, args, *addresses, *engine, replays, files, baseline);
 }
 
 }  // namespace
 
-int run_load(std::vector<std::string> args) {
+int run_load(std::vector<std::string> args, const EngineFinder& find_engine) {
   try {
     if (!args.empty() && args.front() == "compare") {
       return run_compare({args.begin() + 1, args.end()});
@@ -434,7 +465,7 @@ int run_load(std::vector<std::string> args) {
       for (const Problem& other : options.error().others) complain(other.text());
       return options.error().status;
     }
-    return carry_out(std::move(*options), args);
+    return carry_out(std::move(*options), args, find_engine);
   } catch (const std::exception& error) {
     complain(error.what());
     return kExitFailure;

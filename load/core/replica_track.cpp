@@ -26,6 +26,15 @@ void ReplicaTrack::replica(Duration at, std::string_view id, bool ready) {
   scaling_.set(at, Scaling::ready, static_cast<double>(ready_.size()));
 }
 
+void ReplicaTrack::counted(Duration at, std::size_t ready) {
+  const std::size_t count = std::min(ready, kReplicasMax);
+  if (replicas_told_ || count == ready_.size()) return;
+  ready_.clear();
+  for (std::size_t i = 0; i < count; ++i) ready_.insert(std::to_string(i));
+  note(at);
+  scaling_.set(at, Scaling::ready, static_cast<double>(count));
+}
+
 void ReplicaTrack::drain(Duration at, std::string_view id, bool draining) {
   if (draining && draining_.size() < kReplicasMax) draining_.emplace(id);
   const auto found = draining_.find(id);

@@ -71,6 +71,12 @@ class ReplicaTrack {
 
   /// Replica `id` became, or is no longer, ready.
   void replica(Duration at, std::string_view id, bool ready);
+
+  /// From now on replica() is called at each change, so that counted() has no effect.
+  void replicas_are_told() { replicas_told_ = true; }
+
+  /// So many replicas are ready, where no more than that is known of them.
+  void counted(Duration at, std::size_t ready);
   /// Replica `id` began, or has ended, to drain.
   void drain(Duration at, std::string_view id, bool draining);
   void cold_start(Duration at, Duration total, std::string_view replica,
@@ -120,6 +126,7 @@ class ReplicaTrack {
 
   std::string service_;
   std::string space_;
+  bool replicas_told_ = false;
   std::set<std::string, std::less<>> ready_;
   std::set<std::string, std::less<>> draining_;
   std::vector<Point> points_;

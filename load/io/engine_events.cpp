@@ -78,22 +78,36 @@ void EventLines::take_line() {
   if (field == "data") data_ += value;
 }
 
-bool join_service(std::string_view json, const Target& target, ReplicaTrack& track) {
-  const Json answer = Json::parse(json, nullptr, false);
-  const Json& services = list_in(answer);
-  if (!services.is_array()) return false;
-  const Json* service = find_service(services, target);
-  if (service == nullptr || text_of(*service, "name").empty()) return false;
-  track.join(text_of(*service, "name"), text_of(*service, "namespace"));
-  const auto replicas = service->find("replicas");
-  if (replicas != service->end() && replicas->is_array()) {
+namespace {
+
+// False: it has no name.
+bool join(const Json& service, ReplicaTrack& track) {
+  if (text_of(service, "name").empty()) return false;
+  track.join(text_of(service, "name"), text_of(service, "namespace"));
+  const auto replicas = service.find("replicas");
+  if (replicas != service.end() && replicas->is_array()) {
     for (const Json& replica : *replicas) {
       if (!replica.is_object() || text_of(replica, "state") != "ready") continue;
       track.replica(Duration::zero(), text_of(replica, "id"), true);
     }
   }
-  track.decision(Duration::zero(), text_of(*service, "mode") == "panic");
+  track.decision(Duration::zero(), text_of(service, "mode") == "panic");
   return true;
+}
+
+}  // namespace
+
+bool join_service(std::string_view json, const Target& target, ReplicaTrack& track) {
+  const Json answer = Json::parse(json, nullptr, false);
+  const Json& services = list_in(answer);
+  if (!services.is_array()) return false;
+  const Json* service = find_service(services, target);
+  return service != nullptr && join(*service, track);
+}
+
+bool join_status(std::string_view json, ReplicaTrack& track) {
+  const Json service = parse_object(json);
+  return service.is_object() && join(service, track);
 }
 
 namespace {
@@ -138,6 +152,7 @@ bool apply_cold_start(ReplicaTrack& track, const Json& body, Duration at) {
 bool apply_to(ReplicaTrack& track, std::string_view event, const Json& body, Duration at) {
   if (event == "replica") {
     const std::string state = text_of(body, "state");
+    track.replicas_are_told();
     track.replica(at, text_of(body, "id"), state == "ready");
     track.drain(at, text_of(body, "id"), state == "draining");
   } else if (event == "decision") {
@@ -164,6 +179,9 @@ bool apply_fleet(const Json& body, Duration at, std::span<ReplicaTrack> tracks) 
       set_figures(
           track, row, at,
           {Scaling::starting, Scaling::stable, Scaling::panic, Scaling::target, Scaling::queued});
+      // An autoscaler has no events of replicas.
+      const auto ready = number_of(row, "ready");
+      if (ready && *ready >= 0) track.counted(at, static_cast<std::size_t>(*ready));
       const auto want = number_of(row, "want");
       // Later it is what decisions say, which come at once.
       if (want && std::isnan(track.scaling().now(Scaling::desired))) {

@@ -35,6 +35,9 @@ class EventLines {
 /// answer.
 [[nodiscard]] bool join_service(std::string_view json, const Target& target, ReplicaTrack& track);
 
+/// The same of the answer to GET /services/NAMESPACE/NAME, whatever the target.
+[[nodiscard]] bool join_status(std::string_view json, ReplicaTrack& track);
+
 /// Puts one event of the stream on those of `tracks` that are of its service; true if one was.
 bool apply_event(std::string_view event, std::string_view json, Duration at,
                  std::span<ReplicaTrack> tracks);

@@ -26,12 +26,12 @@ struct EngineWatch::Impl {
   // `live` has all that `events` has, and figures once a second; older engines have only the other.
   enum class Stage { services, live, events, over };
 
-  Impl(asio::io_context& io, const Clock& time, std::vector<Target> where,
-       const std::string& address, Duration wait)
+  Impl(asio::io_context& io, const Clock& time, std::vector<Target> where, EngineApi whose,
+       Duration wait)
       : loop{io},
         clock{time},
         targets{std::move(where)},
-        peer{.host = address, .port = targets.at(0).port, .path = {}},
+        api{std::move(whose)},
         patience{wait},
         events{[this](std::string_view event, std::string_view data) { take(event, data); }} {}
 
@@ -51,7 +51,7 @@ struct EngineWatch::Impl {
   asio::io_context& loop;
   const Clock& clock;
   const std::vector<Target> targets;
-  const net::Address peer;
+  const EngineApi api;
   const Duration patience;
   std::shared_ptr<net::H1Client> client;
   asio::steady_timer alarm{loop};
@@ -69,9 +69,8 @@ struct EngineWatch::Impl {
 void EngineWatch::Impl::ask(Stage next, const std::string& path) {
   stage = next;
   client = std::make_shared<net::H1Client>(loop);
-  net::H1Client::ask(client, peer,
-                     "GET /_sluice/api/v1" + path +
-                         " HTTP/1.1\r\nHost: localhost:" + std::to_string(peer.port) +
+  net::H1Client::ask(client, api.at,
+                     "GET " + api.path + path + " HTTP/1.1\r\nHost: " + api.host +
                          "\r\nUser-Agent: sluice-load\r\nConnection: close\r\n\r\n",
                      {.head = [this](const http::ResponseHead& head) { on_head(head); },
                       .body = [this](std::string_view piece) { on_body(piece); },
@@ -115,7 +114,9 @@ void EngineWatch::Impl::on_end(const net::H1Client::Ending& ending) {
 bool EngineWatch::Impl::join_all() {
   bool joined = false;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    joined = join_service(services, targets[i], tracks[i]) || joined;
+    joined = (api.service.empty() ? join_service(services, targets[i], tracks[i])
+                                  : join_status(services, tracks[i])) ||
+             joined;
   }
   return joined;
 }
@@ -154,9 +155,15 @@ void EngineWatch::Impl::take(std::string_view event, std::string_view data) {
   if (apply_event(event, data, at, tracks) && changed) changed();
 }
 
+EngineApi engine_beside(const Target& target, const std::string& address) {
+  return {.at = {.host = address, .port = target.port, .path = {}},
+          .path = std::string{kEngineApi},
+          .host = "localhost:" + std::to_string(target.port)};
+}
+
 EngineWatch::EngineWatch(asio::io_context& loop, const Clock& clock, std::vector<Target> targets,
-                         const std::string& address, Duration patience)
-    : impl_{std::make_unique<Impl>(loop, clock, std::move(targets), address, patience)} {}
+                         EngineApi api, Duration patience)
+    : impl_{std::make_unique<Impl>(loop, clock, std::move(targets), std::move(api), patience)} {}
 
 EngineWatch::~EngineWatch() {
   if (impl_->client) impl_->client->close();
@@ -169,7 +176,10 @@ void EngineWatch::start(std::function<void()> ready) {
   watch.alarm.async_wait([&watch](const boost::system::error_code& error) {
     if (!error && watch.ready) watch.give_up();
   });
-  watch.ask(Impl::Stage::services, "/services?limit=1000");
+  const EngineApi& api = watch.api;
+  watch.ask(Impl::Stage::services, api.service.empty()
+                                       ? "/services?limit=1000"
+                                       : "/services/" + api.space + "/" + api.service);
 }
 
 void EngineWatch::begin(TimePoint run_began) {

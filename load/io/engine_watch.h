@@ -1,7 +1,9 @@
 #pragma once
 
+#include "common/net/address.h"
 #include "common/time/clock.h"
 
+#include "load/core/engine_source.h"
 #include "load/core/replica_track.h"
 #include "load/core/target.h"
 #include <functional>
@@ -15,14 +17,27 @@ class io_context;
 
 namespace sluice::loadgen {
 
-/// Finds out which targets at one address are services of an engine, and if any is follows the
-/// engine's event stream (protocols.md 5). A target that is none is no error and makes no noise.
+/// Where the API of an engine, or of an autoscaler, is spoken to.
+struct EngineApi {
+  net::Address at;   ///< a numeric IP address with its port, or a socket
+  std::string path;  ///< before `/services`
+  std::string host;  ///< value of the Host header
+  /// The service of all targets; empty: each target's is found by its host.
+  std::string space = {};
+  std::string service = {};
+};
+
+/// The API of the engine at whose front door, at a numeric `address`, `target` would be.
+[[nodiscard]] EngineApi engine_beside(const Target& target, const std::string& address);
+
+/// Finds out which targets are services of an engine, and if any is follows the engine's event
+/// stream (protocols.md 5). A target that is none is no error and makes no noise.
 class EngineWatch {
  public:
-  /// `loop` and `clock` outlive the watch; `address` is a numeric IP address of the targets' hosts,
-  /// of which there is one at least, all with one port; an engine has `patience` to answer.
+  /// `loop` and `clock` outlive the watch; there is one target at least; an engine has `patience`
+  /// to answer.
   EngineWatch(boost::asio::io_context& loop, const Clock& clock, std::vector<Target> targets,
-              const std::string& address, Duration patience = std::chrono::seconds{1});
+              EngineApi api, Duration patience = std::chrono::seconds{1});
   ~EngineWatch();
   EngineWatch(const EngineWatch&) = delete;
   EngineWatch& operator=(const EngineWatch&) = delete;

@@ -25,8 +25,24 @@ EngineWatches::EngineWatches(boost::asio::io_context& loop, const Clock& clock,
     group.push_back(targets[i].target);
   }
   for (auto& [address, group] : groups) {
-    watches_.emplace_back(loop, clock, std::move(group), address.first);
+    EngineApi api = engine_beside(group.front(), address.first);
+    watches_.emplace_back(loop, clock, std::move(group), std::move(api));
   }
+}
+
+EngineWatches::EngineWatches(boost::asio::io_context& loop, const Clock& clock,
+                             const std::vector<TargetPlan>& targets,
+                             const std::optional<EngineApi>& api) {
+  if (!api) {
+    places_.resize(targets.size());
+    return;
+  }
+  std::vector<Target> all;
+  for (const TargetPlan& target : targets) {
+    places_.emplace_back(Place{0, all.size()});
+    all.push_back(target.target);
+  }
+  watches_.emplace_back(loop, clock, std::move(all), *api);
 }
 
 void EngineWatches::start(std::function<void()> ready) {

@@ -11,12 +11,15 @@
 
 namespace sluice::loadgen {
 
-/// The engines of all targets of a plan: one watch for each address.
+/// The engines of all targets of a plan: one watch for each address, or one for all.
 class EngineWatches {
  public:
   /// `loop` and `clock` outlive the watches; `addresses` are numeric IP addresses, by target.
   EngineWatches(boost::asio::io_context& loop, const Clock& clock,
                 const std::vector<TargetPlan>& targets, const std::vector<std::string>& addresses);
+  /// One API for all targets; absent: none is asked.
+  EngineWatches(boost::asio::io_context& loop, const Clock& clock,
+                const std::vector<TargetPlan>& targets, const std::optional<EngineApi>& api);
 
   /// Calls `ready` once, when all streams have begun or there are none.
   void start(std::function<void()> ready);

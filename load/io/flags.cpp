@@ -41,6 +41,13 @@ void declare(CLI::App& app, Flags& flags) {
                  "requests per connection: always, never (1) or a number (always)")
       ->type_name("always|never|N");
   declare(app, flags.protocol);
+  app.add_option(
+         "--engine", flags.engine,
+         "where replicas and decisions come from: auto (the targets' hosts), off, an engine's "
+         "name, its URL,\n"
+         "or NAMESPACE/NAME@URL, a service of an autoscaler (auto)")
+      ->type_name("auto|off|NAME|URL")
+      ->check(check_not_empty);
   app.add_flag("--ids", flags.ids, "send X-Request-Id: RUN-N, N from 1");
   app.add_option(
          "--fail-if", flags.fail_if,

@@ -35,6 +35,7 @@ struct Flags {
   std::string arrivals;
   std::optional<std::uint64_t> seed;
   std::string warmup;
+  std::string engine;
   std::string json;
   std::string html;
   std::string csv;

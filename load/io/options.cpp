@@ -191,6 +191,11 @@ std::optional<Refusal> read_output(const Flags& flags, Options& options) {
   if (flags.output != "text" && flags.output != "json") {
     return Refusal{usage("--output is unknown: '" + flags.output + "'", "use text or json")};
   }
+  if (!flags.engine.empty()) {
+    auto source = parse_engine_source(flags.engine);
+    if (!source) return Refusal{source.error()};
+    options.engine = *std::move(source);
+  }
   options.json_output = flags.output == "json";
   if (auto problem = read_reports(flags, options)) return Refusal{*problem};
   options.ids = flags.ids;

@@ -3,6 +3,7 @@
 #include "common/base/exit_status.h"
 #include "common/base/result.h"
 
+#include "load/core/engine_source.h"
 #include "load/core/load_plan.h"
 #include "load/io/report_files.h"
 #include <functional>
@@ -20,6 +21,7 @@ struct Options {
   LoadPlan plan;
   bool ids = false;                 ///< number the requests
   std::vector<ReportFile> reports;  ///< beside the text
+  EngineSource engine;               ///< where replicas and decisions come from
   bool json_output = false;
   bool check = false;  ///< only say what the plan is
 };

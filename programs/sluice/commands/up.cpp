@@ -127,7 +127,16 @@ Trouble no_label(const char* flag, const std::string& name) {
          " is not a DNS label; use 1 to 63 of a-z, 0-9 and -, no - at the ends";
 }
 
+// Words of `sluice load --engine`, where an engine's name may be given.
+bool is_no_engine(const std::string& name) {
+  return name == "auto" || name == "off";
+}
+
 Trouble judge_name(UpOptions& options) {
+  const std::string& name = options.engine.empty() ? options.name : options.engine;
+  if (is_no_engine(name)) {
+    return name + " cannot name an engine: it is a word of sluice load --engine; give another name";
+  }
   if (!options.engine.empty() && !is_dns_label(options.engine)) {
     return no_label("--engine", options.engine);
   }
@@ -141,7 +150,7 @@ Trouble judge_name(UpOptions& options) {
     const std::filesystem::path file = options.files.front();
     const auto base = file.has_filename() ? file : file.parent_path();
     options.name = base.stem().string();
-    if (!is_dns_label(options.name)) {
+    if (!is_dns_label(options.name) || is_no_engine(options.name)) {
       return "the file's name " + options.name + " cannot name an engine; give --name NAME";
     }
     return std::nullopt;

@@ -10,7 +10,7 @@ import threading
 
 from wire import eventually
 
-from lab.chart import ROOT
+from lab.chart import NAMESPACE, ROOT
 from lab.installed import LONG, InstalledCase
 
 SCENARIOS = ROOT / 'bench' / 'scenarios'
@@ -42,8 +42,13 @@ class MostReplicas(threading.Thread):
 
 
 class Scenarios(InstalledCase):
-    def run_scenario(self, name, **autoscaling):
-        """The report of `sluice load`, and the most Ready pods of each Deployment."""
+    def engine(self, name):
+        """`--engine` for a Deployment: the API of the autoscaler, as through a port-forward."""
+        found = self.api.get(f'/api/v1/namespaces/{NAMESPACE}/endpoints/autoscaler')
+        return f'{self.place.name}/{name}@http://{found["subsets"][0]["addresses"][0]["ip"]}:8082'
+
+    def run_scenario(self, name, followed=None, **autoscaling):
+        """The report of `sluice load`, and the most Ready pods of each Deployment; the report follows one of them, or none."""
         plan = (SCENARIOS / name / 'plan.yaml').read_text(encoding='utf-8')
         hosts = sorted(set(HOST.findall(plan)))
         for host in hosts:
@@ -57,7 +62,8 @@ class Scenarios(InstalledCase):
         file.write_text(plan, encoding='utf-8')
         seen = MostReplicas(self.place, hosts)
         try:
-            done = subprocess.run([self.lab.program('sluice'), 'load', '--file', file, '--json', report], capture_output=True, text=True,
+            done = subprocess.run([self.lab.program('sluice'), 'load', '--file', file, '--json', report, '--engine',
+                                   self.engine(followed) if followed else 'off'], capture_output=True, text=True,
                                   timeout=RUN_SECONDS, check=False)
         finally:
             most = seen.end()
@@ -72,7 +78,7 @@ class Scenarios(InstalledCase):
         self.assertEqual({text for text, holds in rows.items() if not holds} - {'generator == on_time'}, set(), self.story())
 
     def test_scale_from_zero_wakes_each_deployment_and_they_sleep_again(self):
-        report, most = self.run_scenario('scale-from-zero')
+        report, most = self.run_scenario('scale-from-zero', target=10, max=4)
 
         self.assert_holds(report)
         self.assertTrue(all(count >= 1 for count in most.values()), most)
@@ -82,8 +88,10 @@ class Scenarios(InstalledCase):
             self.asleep(name)
 
     def test_spike_is_served_by_more_pods_without_an_error(self):
-        report, most = self.run_scenario('spike', target=10, max=10)
+        report, most = self.run_scenario('spike', followed='spike', target=10, max=10)
 
         self.assert_holds(report)
         self.assertGreaterEqual(most['spike'], 2)
+        self.assertEqual(report['scaling']['service'], 'spike')
+        self.assertGreaterEqual(report['scaling']['replicas_max'], 2)
         eventually(lambda: self.replicas('spike') < most['spike'], 'fewer pods after the spike', LONG)

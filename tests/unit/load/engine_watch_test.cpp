@@ -65,6 +65,20 @@ TEST(JoinService, TakesTheOnlyServiceForABareAddress) {
   EXPECT_FALSE(join_service(kServices, bare, track));
 }
 
+TEST(JoinStatus, TakesTheServiceWhateverTheTarget) {
+  ReplicaTrack track;
+
+  EXPECT_TRUE(join_status(R"({"namespace":"shop","name":"cart","mode":"panic","replicas":[
+      {"id":"a","state":"ready"},{"id":"b","state":"starting"}]})",
+                          track));
+
+  EXPECT_TRUE(track.is_of("cart", "shop"));
+  EXPECT_EQ(track.ready_now(), 1U);
+  for (const char* text : {"", "[]", "{}", R"({"name":7})", R"({"items":[{"name":"a"}]})"}) {
+    EXPECT_FALSE(join_status(text, track)) << text;
+  }
+}
+
 TEST(JoinService, IgnoresOtherAnswers) {
   for (const char* text : {"", "hello", "{}", "[]", "[1]", "null", "[{\"name\":1,\"url\":2}]",
                            "{\"services\":7}", "[{\"url\":\"http://app.localhost:8080\"}]"}) {
@@ -155,6 +169,29 @@ TEST(ApplyEvent, TakesTheFiguresOfALiveRow) {
   EXPECT_EQ(track.scaling().now(Scaling::desired), 3);
 }
 
+TEST(ApplyEvent, CountsReadyReplicasByRowsUntilAnEventOfAReplica) {
+  ReplicaTrack track;
+  track.join("app", "shop");
+  track.begin();
+  const auto row = [&track](int ready, Duration at) {
+    const std::string text =
+        R"({"rows":[{"namespace":"shop","name":"app","ready":)" + std::to_string(ready) + "}]}";
+    return apply_event("fleet", text, at, {&track, 1});
+  };
+
+  EXPECT_TRUE(row(3, 1s));
+  EXPECT_EQ(track.ready_now(), 3U);
+  EXPECT_TRUE(row(1, 2s));
+  EXPECT_EQ(track.ready_now(), 1U);
+  EXPECT_EQ(track.ready_max(), 3U);
+  EXPECT_TRUE(row(-1, 2s));
+  EXPECT_TRUE(row(0, 3s));
+  EXPECT_TRUE(
+      apply_event("replica", R"({"service":"app","id":"a","state":"ready"})", 4s, {&track, 1}));
+  EXPECT_TRUE(row(5, 5s));
+  EXPECT_EQ(track.ready_now(), 1U);
+}
+
 class EngineWatchTest : public ::testing::Test {
  protected:
   // Runs a watch against `script` until `enough` holds after an event, or there is no engine.
@@ -163,7 +200,7 @@ class EngineWatchTest : public ::testing::Test {
     ScriptedServer server{loop_, std::move(script)};
     Target target = kTarget;
     target.port = server.port();
-    EngineWatch watch{loop_, clock_, {target}, "127.0.0.1", patience};
+    EngineWatch watch{loop_, clock_, {target}, engine_beside(target, "127.0.0.1"), patience};
     const auto stop = [&] { watch.stop([&server] { server.stop(); }); };
     watch.on_change([&] {
       if (watch.tracks()[0].ready_now() == enough) stop();

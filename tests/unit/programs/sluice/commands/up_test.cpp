@@ -63,6 +63,15 @@ TEST(Up, NamesTheEngineAfterItsFirstFile) {
   EXPECT_EQ(parse_up({"-f", "dir/shop.yaml", "-f", "b.yaml"})->name, "shop");
   EXPECT_EQ(refusal({"-f", "My App.yaml"}),
             "the file's name My App cannot name an engine; give --name NAME");
+  EXPECT_EQ(refusal({"-f", "auto.yaml"}),
+            "the file's name auto cannot name an engine; give --name NAME");
+}
+
+TEST(Up, RefusesEnginesThatAreCalledAsAWordOfLoad) {
+  for (const char* flag : {"--name", "--engine"}) {
+    EXPECT_EQ(refusal({flag, "off", "--", "prog"}),
+              "off cannot name an engine: it is a word of sluice load --engine; give another name");
+  }
 }
 
 TEST(Up, WithNothingToRunPrintsTheThreeLines) {
