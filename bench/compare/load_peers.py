@@ -157,15 +157,22 @@ def run(generator, url, rate, seconds):
 def stalled(generator, backend):
     """A run at RATE, closed where the generator has no other, while the backend stands still once."""
     url = f'http://127.0.0.1:{backend.port}/'
-    stop = threading.Timer(STALL_AT_SECONDS, os.kill, (backend.pid, signal.SIGSTOP))
-    go = threading.Timer(STALL_AT_SECONDS + STALL_SECONDS, os.kill, (backend.pid, signal.SIGCONT))
-    stop.start()
-    go.start()
+    over = threading.Event()
+
+    def pause():
+        # One after the other, so that a busy machine makes the pause longer at most.
+        if not over.wait(STALL_AT_SECONDS):
+            os.kill(backend.pid, signal.SIGSTOP)
+            over.wait(STALL_SECONDS)
+            os.kill(backend.pid, signal.SIGCONT)
+
+    pausing = threading.Thread(target=pause)
+    pausing.start()
     try:
         return run(generator, url, RATE if 'open' in generator.kinds else None, STALL_RUN_SECONDS)
     finally:
-        stop.cancel()
-        go.join()
+        over.set()
+        pausing.join()
 
 
 def shown(value):

@@ -2,12 +2,13 @@
 
 A folder there has `services.yaml` for the engine, `plan.yaml` for `sluice load --file`, perhaps `config.yaml` of the
 engine and `after-15s.yaml`, which replaces `services.yaml` so long after the load began: a new revision of each of its
-services. The port 8080 of a plan becomes that of the engine. Each report of `sluice load` is printed, then a line per scenario; exit status 1 when an assertion
-does not hold. Behind `./dev bench load`; method: bench/README.md.
+services. The port 8080 of a plan becomes that of the engine. With `baseline.json.gz`, which --write makes, each run is compared with it. Each report of `sluice load` is printed, then a line per scenario; exit status 1 when an assertion
+does not hold, or a run is worse. Behind `./dev bench load`; method: bench/README.md.
 """
 
 import argparse
 import dataclasses
+import gzip
 import json
 import os
 import pathlib
@@ -26,7 +27,8 @@ PORT_OF_PLANS = ':8080'
 AFTER = re.compile(r'after-(\d+)s\.yaml')
 # More than the longest plan and what it waits for at its end.
 PATIENCE = 600
-FAILED_ASSERTION = 4
+FAILED = 4   # of `sluice load`: an assertion does not hold; of `sluice load compare`: it is worse
+BASELINE = 'baseline.json.gz'
 
 
 @dataclasses.dataclass
@@ -34,9 +36,10 @@ class Outcome:
     """What one scenario came to."""
     name: str
     report: dict
+    worse: bool = False   # than its baseline
 
     def failed(self):
-        return [row['expression'] for row in self.report['assert'] if not row['holds']]
+        return [row['expression'] for row in self.report['assert'] if not row['holds']] + ['worse than its baseline'] * self.worse
 
     def line(self):
         requests = self.report['requests']
@@ -100,7 +103,7 @@ class Scenario:
             finally:
                 for timer in timers:
                     timer.cancel()
-        if status not in (0, FAILED_ASSERTION):
+        if status not in (0, FAILED):
             raise BenchError(f'{self.name}: sluice load ended with {status}')
         if self.later:
             self.check_revisions()
@@ -121,7 +124,30 @@ class Scenario:
         self.engine.stop()
 
 
-def measured(source, reports):
+def is_worse(baseline, report):
+    """Whether `sluice load compare`, which prints its table, finds it worse."""
+    from engine import SLUICE
+    done = subprocess.run([SLUICE, 'load', 'compare', str(baseline), str(report)], check=False)
+    if done.returncode not in (0, FAILED):
+        raise BenchError(f'{baseline.parent.name}: it cannot be compared with its baseline; write that again with --write')
+    return done.returncode == FAILED
+
+
+def compared(source, outcome, reports, write):
+    """Keeps the report, and compares it with the baseline, or makes it the baseline."""
+    reports.mkdir(parents=True, exist_ok=True)
+    file, baseline = reports / f'{source.name}.json', source / BASELINE
+    text = json.dumps(outcome.report)
+    file.write_text(text)
+    if write:
+        # Without a time: the same report makes the same bytes.
+        baseline.write_bytes(gzip.compress(text.encode(), mtime=0))
+    elif baseline.exists():
+        outcome.worse = is_worse(baseline, file)
+    return outcome
+
+
+def measured(source, reports, write):
     from engine import Home
     print(f'== {source.name}', flush=True)
     home = Home()
@@ -131,9 +157,7 @@ def measured(source, reports):
             outcome = scenario.run()
         finally:
             scenario.close()
-        reports.mkdir(parents=True, exist_ok=True)
-        (reports / f'{source.name}.json').write_text(json.dumps(outcome.report))
-        return outcome
+        return compared(source, outcome, reports, write)
     finally:
         home.close()
 
@@ -146,6 +170,7 @@ def parsed():
     parser.add_argument('--scenarios', metavar='DIR', type=pathlib.Path, default=SCENARIOS, help='folders of other scenarios')
     parser.add_argument('--reports', metavar='DIR', type=pathlib.Path, default=ROOT / 'build' / 'load',
                         help='where NAME.json of each run is written')
+    parser.add_argument('--write', action='store_true', help=f'make each run the {BASELINE} of its scenario')
     return parser.parse_args()
 
 
@@ -164,7 +189,7 @@ def main():
         sys.exit(f'bench load: {problem}')
     for name in names:
         try:
-            outcomes.append(measured(options.scenarios / name, options.reports))
+            outcomes.append(measured(options.scenarios / name, options.reports, options.write))
         except BenchError as problem:
             problems.append(f'bench load: {problem}')
     print()

@@ -21,7 +21,7 @@ struct Options {
   LoadPlan plan;
   bool ids = false;                 ///< number the requests
   std::vector<ReportFile> reports;  ///< beside the text
-  EngineSource engine;               ///< where replicas and decisions come from
+  EngineSource engine;              ///< where replicas and decisions come from
   bool json_output = false;
   bool check = false;  ///< only say what the plan is
 };

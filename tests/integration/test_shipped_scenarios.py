@@ -1,5 +1,7 @@
 """The scenarios of bench/scenarios, and what runs them."""
 
+import gzip
+import json
 import pathlib
 import re
 import subprocess
@@ -105,6 +107,29 @@ class Runner(unittest.TestCase):
 
         self.assertEqual(done.returncode, 1)
         self.assertIn('bench load: stays: the latest revision is small-00001, not …-00002', done.stderr)
+
+    def test_a_run_is_compared_with_the_baseline_that_was_written(self):
+        self.scenario('twice', 'errors == 0')
+        baseline = self.folder / 'twice' / 'baseline.json.gz'
+
+        self.run_all('--write')
+        report = json.loads((self.folder / 'reports' / 'twice.json').read_text())
+        second = self.run_all()
+
+        self.assertEqual(json.loads(gzip.decompress(baseline.read_bytes())), report)
+        self.assertRegex(second.stdout, r'twice: (the same|better|unclear|worse)')
+        self.assertEqual('worse than its baseline' in second.stdout, 'twice: worse' in second.stdout)
+
+    def test_a_baseline_of_another_plan_is_an_error(self):
+        self.scenario('changed', 'errors == 0')
+        self.run_all('--write')
+        plan = self.folder / 'changed' / 'plan.yaml'
+        plan.write_text(plan.read_text().replace('rate: 10', 'rate: 20'))
+
+        done = self.run_all()
+
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('bench load: changed: it cannot be compared with its baseline; write that again with --write', done.stderr)
 
     def test_an_unknown_name_is_refused_with_those_that_there_are(self):
         self.scenario('holds', 'errors == 0')
