@@ -19,7 +19,7 @@ Problem named(const net::ClientTlsProblem& problem) {
     case Part::library:
       break;
   }
-  return problem;
+  return Problem{problem.what, problem.fix};
 }
 
 }  // namespace

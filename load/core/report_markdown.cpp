@@ -32,6 +32,7 @@ std::string rounded(double value) {
 // Failed ones first, since the end may be left out.
 std::string verdict_table(const std::vector<Verdict>& verdicts) {
   std::vector<const Verdict*> sorted;
+  sorted.reserve(verdicts.size());
   for (const Verdict& verdict : verdicts) sorted.push_back(&verdict);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Verdict* a, const Verdict* b) {
     const auto rank = [](const Verdict* verdict) {

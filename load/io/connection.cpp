@@ -179,7 +179,9 @@ void Connection::on_read(ErrorCode error, std::size_t bytes) {
   if (error) {
     const bool whole =
         error == asio::error::eof && response_.finish() == WireResponse::State::whole;
-    if (!whole) owner_.failed("receive: " + error.message());
+    // Since TLS 1.3 a server judges our certificate when the handshake is over for us.
+    const bool by_tls = tls_ && error == asio::error::connection_reset;
+    if (!whole) owner_.failed("receive: " + (by_tls ? "TLS: " + tls_->problem() : error.message()));
     end(whole ? Ending::answered : Ending::reset);
     return;
   }

@@ -14,7 +14,11 @@ namespace sluice::loadgen {
 class H2Head {
  public:
   H2Head(const TargetPlan& plan, SentAs as);
+  ~H2Head() = default;
   H2Head(H2Head&&) = default;
+  H2Head(const H2Head&) = delete;
+  H2Head& operator=(H2Head&&) = delete;
+  H2Head& operator=(const H2Head&) = delete;
 
   /// The fields of one request as nghttp2 takes them, until the next call; `id` empty: without.
   [[nodiscard]] std::span<const nghttp2_nv> with(std::string_view path, std::string_view id);

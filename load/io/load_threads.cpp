@@ -18,6 +18,9 @@ struct LoadThreads::Other {
         std::vector<CellReader> cells, const net::ClientTls* tls, Share share)
       : run{loop, clock, plan_of_share(plan, share), addresses, std::move(cells), tls, share} {}
 
+  Other(const Other&) = delete;
+  Other& operator=(const Other&) = delete;
+
   ~Other() {
     loop.stop();
     if (thread.joinable()) thread.join();

@@ -92,15 +92,15 @@ class Unnoticed(PlacesCase):
     def test_no_group_has_more_than_its_replicas_while_a_service_grows_and_moves(self):
         keys = [('autoscaling.knative.dev/target', '1'), ('autoscaling.knative.dev/window', '6s')]
         groups = GROUPS.replace('replicas: 20', 'replicas: 4')
-        engine = self.up_with(groups, self.document('auto', 1, most=9, keys=keys), self.document('pay', 2))
-        self.wait_ready(engine, auto=1, pay=2)
-        process = self.begin('move', 'auto', '--to', 'slow')
-        engine.wait_event('move', service='auto', state='starting')
-        posts = Posts(engine, 60, 100, ['auto.localhost'])
+        engine = self.up_with(groups, self.document('grown', 1, most=9, keys=keys), self.document('pay', 2))
+        self.wait_ready(engine, grown=1, pay=2)
+        process = self.begin('move', 'grown', '--to', 'slow')
+        engine.wait_event('move', service='grown', state='starting')
+        posts = Posts(engine, 60, 100, ['grown.localhost'])
         over = []
 
         def ended():
-            replicas = engine.status('auto')['replicas'] + engine.status('pay')['replicas']
+            replicas = engine.status('grown')['replicas'] + engine.status('pay')['replicas']
             for name in ('fast', 'slow'):
                 count = sum(each['place'] == name for each in replicas)
                 if count > 4:

@@ -46,7 +46,7 @@ class TlsSession {
   /// effort.
   virtual void close_notify() = 0;
 
-  /// After a failed handshake: why, for people; names no peer.
+  /// After a failed handshake or read: why, for people; names no peer.
   [[nodiscard]] virtual std::string problem() const = 0;
 
   /// The protocol chosen by ALPN, as "h2"; empty when none was. After the handshake.

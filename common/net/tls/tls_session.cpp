@@ -117,6 +117,7 @@ class OpenSslSession final : public TlsSession {
       if (result <= 0) {
         const TlsStep::State state = state_after(result);
         over_ = state == TlsStep::State::ended || state == TlsStep::State::failed;
+        if (state == TlsStep::State::failed) problem_ = last_error("the connection failed");
         // What came before an end or a failure is delivered first: both repeat themselves.
         if (step.bytes == 0) step.state = state;
         return step;
@@ -212,10 +213,17 @@ class OpenSslSession final : public TlsSession {
       return std::string{"the certificate is rejected: "} + X509_verify_cert_error_string(verified);
     }
     if (wire_.ended) return "the peer closed the connection during the handshake";
+    if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_WRONG_VERSION_NUMBER) {
+      return "the peer does not speak TLS";
+    }
+    return last_error("the connection failed during the handshake");
+  }
+
+  // `otherwise`: where the library knows no reason.
+  static std::string last_error(const char* otherwise) {
     const unsigned long code = ERR_peek_last_error();
-    if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) return "the peer does not speak TLS";
     const char* const text = code == 0 ? nullptr : ERR_reason_error_string(code);
-    return text == nullptr ? "the connection failed during the handshake" : text;
+    return text == nullptr ? otherwise : text;
   }
 
   // One record from the front of both parts. A head and the beginning of its body share a record:

@@ -58,7 +58,7 @@ std::vector<std::string> environment_of(const kube::ExecPlugin& plugin, bool int
     }
     if (!replaced) all.emplace_back(line);
   }
-  for (const auto& [name, value] : own) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : own) all.emplace_back(name).append("=").append(value);
   return all;
 }
 
