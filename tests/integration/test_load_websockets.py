@@ -8,6 +8,7 @@ import unittest
 
 from engine import Home
 from listening import Listening
+from wire import eventually
 
 GUID = b'258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
@@ -66,7 +67,7 @@ class Session(threading.Thread):
             mask = exactly(self.sock, 4)
             payload = bytes(byte ^ mask[i % 4] for i, byte in enumerate(exactly(self.sock, second & 0x7f)))
             if first & 0xf == 8:
-                self.server.farewells += 1
+                self.server.farewells.append(self)
                 return
             if first & 0xf == 10:
                 self.server.pongs.append(payload)
@@ -82,7 +83,7 @@ class Server:
         self.heads = []
         self.messages = []
         self.pongs = []
-        self.farewells = 0
+        self.farewells = []  # from threads, as the other lists
         self.listening = Listening(lambda sock: Session(sock, self))
         self.port = self.listening.port
 
@@ -115,7 +116,8 @@ class LoadOverWebSockets(unittest.TestCase):
         self.assertEqual(server.messages, [b'hello'] * 20)
         self.assertEqual((report['requests']['sent'], report['requests']['answered']), (20, 20))
         self.assertEqual(report['body_bytes'], 100)
-        self.assertEqual(server.farewells, 4)
+        eventually(lambda: len(server.farewells) >= 4, 'the end of each session')
+        self.assertEqual(len(server.farewells), 4)
         self.assertIn(b'GET /live HTTP/1.1\r\n', server.heads[0])
 
     def test_a_ping_of_the_server_is_answered_and_is_no_echo(self):

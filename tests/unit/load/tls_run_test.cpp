@@ -87,7 +87,7 @@ TEST_F(TlsRunTest, ACertificateForAnotherNameIsAnErrorOfTls) {
 }
 
 TEST_F(TlsRunTest, ACertificateOfAnUnknownAuthorityIsRefused) {
-  const TlsAuthority other{"somebody else"};
+  const TlsAuthority other{"another authority"};
 
   const Tally tally = run("DNS:app.localhost", {.ca = other.pem()}, 1);
 
