@@ -2,14 +2,16 @@
 
 #include "common/settings/reader.h"
 
+#include "platform/process/child.h"
+#include "platform/process/unique_fd.h"
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <spawn.h>
 #include <string>
-#include <string_view>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -24,39 +26,15 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStopEach{100};  // how long the end of its caller may go unseen
 
-// A descriptor that is closed.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_{number} {}
-
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  ~Descriptor() { reset(); }
-
-  void reset(int number = -1) {
-    if (number_ >= 0) ::close(number_);
-    number_ = number;
-  }
-
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 // Ours, with the plugin's in place of those of the same names.
 std::vector<std::string> environment_of(const kube::ExecPlugin& plugin, bool interactive) {
   std::vector<std::pair<std::string, std::string>> own = plugin.environment;
   own.emplace_back(kube::kExecInfo, kube::exec_info(plugin, interactive));
   std::vector<std::string> all;
-  for (char** each = environ; *each != nullptr; ++each) {
-    const std::string_view line{*each};
+  for (std::string& line : local::own_environment()) {
     bool replaced = false;
-    for (const auto& [name, value] : own) {
-      replaced = replaced || (line.starts_with(name) && line.substr(name.size()).starts_with('='));
-    }
-    if (!replaced) all.emplace_back(line);
+    for (const auto& [name, value] : own) replaced = replaced || line.starts_with(name + "=");
+    if (!replaced) all.push_back(std::move(line));
   }
   for (const auto& [name, value] : own) all.emplace_back(name).append("=").append(value);
   return all;
@@ -70,18 +48,26 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
+Problem not_started(const kube::ExecPlugin& plugin, int failed) {
+  const std::string fix =
+      plugin.install_hint.empty() ? "install it, or correct the kubeconfig" : plugin.install_hint;
+  if (failed == ENOENT) return {"the plugin " + plugin.name() + " is not installed", fix};
+  return {"the plugin " + plugin.name() +
+              " cannot be started: " + std::generic_category().message(failed),
+          fix};
+}
+
 // A plugin that runs; killed with all that it started where it does not end itself.
 class Running {
  public:
   Running(const kube::ExecPlugin& plugin, bool interactive) : own_group_{!interactive} {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-      failed_ = errno;
+    auto pipe = local::make_pipe();
+    if (!pipe) {
+      failed_ = pipe.error();
       return;
     }
-    output_.reset(ends[0]);
-    ::fcntl(output_.number(), F_SETFL, O_NONBLOCK);
-    const Descriptor writing{ends[1]};
+    output_ = std::move(pipe->first);
+    ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
     std::vector<std::string> words = plugin.command;
     std::vector<std::string> environment = environment_of(plugin, interactive);
     posix_spawn_file_actions_t actions{};
@@ -92,36 +78,40 @@ class Running {
       ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
       ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     }
-    ::posix_spawn_file_actions_adddup2(&actions, writing.number(), STDOUT_FILENO);
-    failed_ = ::posix_spawnp(&child_, words.front().c_str(), &actions, &attributes,
-                             pointers(words).data(), pointers(environment).data());
+    ::posix_spawn_file_actions_adddup2(&actions, pipe->second.get(), STDOUT_FILENO);
+    const int failed = ::posix_spawnp(&child_, words.front().c_str(), &actions, &attributes,
+                                      pointers(words).data(), pointers(environment).data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
-    if (failed_ == 0) ended_.reset(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0U)));
+    if (failed != 0) {
+      failed_ = not_started(plugin, failed);
+      return;
+    }
+    ended_.reset(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0U)));
   }
 
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
   ~Running() {
-    if (failed_ != 0 || reaped_) return;
+    if (failed_ || reaped_) return;
     ::kill(own_group_ ? -child_ : child_, SIGKILL);
     reap();
   }
 
-  /// Why it does not run, as an errno; 0: it does.
-  [[nodiscard]] int failed() const { return failed_; }
+  /// Why it does not run; absent: it does.
+  [[nodiscard]] const std::optional<Problem>& failed() const { return failed_; }
 
   /// Waits for output or for the end, and reads what there is, up to `bytes_max` and some. False at
   /// the end.
   bool read(std::string& text, std::size_t bytes_max) {
-    std::array<pollfd, 2> all{{{output_.number(), POLLIN, 0}, {ended_.number(), POLLIN, 0}}};
+    std::array<pollfd, 2> all{{{output_.get(), POLLIN, 0}, {ended_.get(), POLLIN, 0}}};
     ::poll(all.data(), all.size(), static_cast<int>(kStopEach.count()));
     const bool ended = all[1].revents != 0;
     std::array<char, 4096> piece{};
     ssize_t size = 0;
     // A reader of one that has ended takes all; others as much as one look finds.
-    while ((size = ::read(output_.number(), piece.data(), piece.size())) > 0) {
+    while ((size = ::read(output_.get(), piece.data(), piece.size())) > 0) {
       text.append(piece.data(), static_cast<std::size_t>(size));
       if (!ended || text.size() > bytes_max) break;
     }
@@ -141,20 +131,11 @@ class Running {
  private:
   bool own_group_;
   bool reaped_ = false;
-  int failed_ = 0;
+  std::optional<Problem> failed_;
   pid_t child_ = -1;
-  Descriptor output_;
-  Descriptor ended_;
+  local::UniqueFd output_;
+  local::UniqueFd ended_;
 };
-
-Problem not_started(const kube::ExecPlugin& plugin, int failed) {
-  const std::string fix =
-      plugin.install_hint.empty() ? "install it, or correct the kubeconfig" : plugin.install_hint;
-  if (failed == ENOENT) return {"the plugin " + plugin.name() + " is not installed", fix};
-  return {"the plugin " + plugin.name() +
-              " cannot be started: " + std::generic_category().message(failed),
-          fix};
-}
 
 }  // namespace
 
@@ -168,7 +149,7 @@ Result<kube::ExecCredential, Problem> run_plugin(const kube::ExecPlugin& plugin,
                    "run this in a terminal"};
   }
   Running running{plugin, may_ask && plugin.interactive != Interactive::never};
-  if (running.failed() != 0) return not_started(plugin, running.failed());
+  if (running.failed()) return *running.failed();
   const std::string by_hand = "run it by hand to see: " + plugin.name();
   const TimePoint end = clock.now() + limits.time;
   std::string text;

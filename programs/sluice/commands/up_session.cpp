@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "platform/process/child.h"
 #include "programs/sluice/commands/await_ready.h"
 #include "programs/sluice/commands/up.h"
 #include "programs/sluice/commands/up_target.h"
@@ -18,8 +19,6 @@
 #include <poll.h>
 #include <set>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace sluice::commands {
 namespace {
@@ -62,12 +61,9 @@ Result<json, Failure> command_request(const UpOptions& options) {
     if (!found) return Failure{kExitConfig, found.error().text()};
     spec.command.front() = found->string();
   }
-  json request = {{"spec", local::to_yaml(spec)}, {"environment", json::array()}};
+  json request = {{"spec", local::to_yaml(spec)}, {"environment", local::own_environment()}};
   if (options.concurrency) request["limit_given"] = true;
   if (!options.name_given) request["base"] = label_of(program);
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    request["environment"].push_back(*variable);
-  }
   return {boost::system::in_place_value, std::move(request)};
 }
 
