@@ -85,7 +85,20 @@ void LiveView::append_events(std::string& events, const std::string& text) {
   events = events.size() + text.size() > kEventBytesMax ? kStreamReset : events + text;
 }
 
-class LiveView::FleetReader final : public api::ApiStates {
+// What a stream of the view has in common with the others: who waits for its news.
+class LiveView::Reader : public api::ApiStates {
+ public:
+  void on_news(std::function<void()> news) override { news_ = std::move(news); }
+
+  void tell() const {
+    if (news_) news_();
+  }
+
+ private:
+  std::function<void()> news_;
+};
+
+class LiveView::FleetReader final : public Reader {
  public:
   FleetReader(std::shared_ptr<Shared> shared, RowFilter asked, Reasons shown)
       : filter{std::move(asked)}, reasons{shown}, shared_{std::move(shared)} {
@@ -100,15 +113,9 @@ class LiveView::FleetReader final : public api::ApiStates {
     if (shared_->view != nullptr) shared_->view->readers_changed();
   }
 
-  void on_news(std::function<void()> news) override { news_ = std::move(news); }
-
   [[nodiscard]] std::string take() override {
     return std::exchange(events_, {}) +
            (shared_->view == nullptr ? std::string{} : shared_->view->rows_for(*this));
-  }
-
-  void tell() const {
-    if (news_) news_();
   }
 
   void add_events(const std::string& text) { append_events(events_, text); }
@@ -129,10 +136,9 @@ class LiveView::FleetReader final : public api::ApiStates {
  private:
   std::shared_ptr<Shared> shared_;
   std::string events_;  // of other replicas
-  std::function<void()> news_;
 };
 
-class LiveView::ServiceReader final : public api::ApiStates {
+class LiveView::ServiceReader final : public Reader {
  public:
   ServiceReader(std::shared_ptr<Shared> shared, const ServiceName& name)
       : shared_{std::move(shared)}, key_{name.space, name.name} {
@@ -150,8 +156,6 @@ class LiveView::ServiceReader final : public api::ApiStates {
     if (watched_->readers.empty()) shared_->services.erase(key_);
   }
 
-  void on_news(std::function<void()> news) override { news_ = std::move(news); }
-
   [[nodiscard]] std::string take() override {
     std::string text = std::exchange(events_, {});
     if (std::exchange(seen_, watched_->number) != watched_->number) text += watched_->text;
@@ -162,20 +166,15 @@ class LiveView::ServiceReader final : public api::ApiStates {
 
   [[nodiscard]] Watched& watched() const { return *watched_; }
 
-  void tell() const {
-    if (news_) news_();
-  }
-
  private:
   std::shared_ptr<Shared> shared_;
   std::pair<std::string, std::string> key_;
   Watched* watched_ = nullptr;  // shared_ has it for as long as it has readers
   std::uint64_t seen_ = 0;
   std::string events_;  // of another replica
-  std::function<void()> news_;
 };
 
-class LiveView::EventReader final : public api::ApiStates {
+class LiveView::EventReader final : public Reader {
  public:
   EventReader(std::shared_ptr<Shared> shared, api::EventFilter filter)
       : shared_{std::move(shared)}, filter_{std::move(filter)} {
@@ -190,8 +189,6 @@ class LiveView::EventReader final : public api::ApiStates {
     if (shared_->view != nullptr) shared_->view->readers_changed();
   }
 
-  void on_news(std::function<void()> news) override { news_ = std::move(news); }
-
   [[nodiscard]] std::string take() override { return std::exchange(text_, {}); }
 
   void add(const PeerEvent& event) {
@@ -202,14 +199,13 @@ class LiveView::EventReader final : public api::ApiStates {
   void add(const std::string& text) {
     text_ = text_.size() + text.size() > kEventBytesMax ? ": missed events of other replicas\n\n"
                                                         : text_ + text;
-    if (news_) news_();
+    tell();
   }
 
  private:
   std::shared_ptr<Shared> shared_;
   api::EventFilter filter_;
   std::string text_;
-  std::function<void()> news_;
 };
 
 LiveView::LiveView(Parts parts)

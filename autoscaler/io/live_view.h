@@ -76,6 +76,7 @@ class LiveView {
  private:
   struct Shared;
   struct Watched;
+  class Reader;
   class FleetReader;
   class ServiceReader;
   class EventReader;
