@@ -47,6 +47,14 @@ Result<Duration, Problem> parse_duration(std::string_view text, std::string_view
                  "write a number with a unit, like 30s, 1m30s or 250ms"};
 }
 
+std::optional<Problem> set_duration(Duration& to, std::string_view text, std::string_view what) {
+  if (text.empty()) return std::nullopt;
+  const auto duration = parse_duration(text, what);
+  if (!duration) return duration.error();
+  to = *duration;
+  return std::nullopt;
+}
+
 std::string grouped(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ' ');

@@ -17,6 +17,9 @@ namespace sluice::loadgen {
 /// `what` (the flag or the field) and shows a valid form.
 [[nodiscard]] Result<Duration, Problem> parse_duration(std::string_view text,
                                                        std::string_view what);
+/// Sets `to` to what parse_duration() makes of `text`; an empty text leaves it as it is.
+[[nodiscard]] std::optional<Problem> set_duration(Duration& to, std::string_view text,
+                                                  std::string_view what);
 
 /// `count` in groups of three parted by blanks: `12 003`.
 [[nodiscard]] std::string grouped(std::uint64_t count);

@@ -81,12 +81,8 @@ std::optional<Problem> read_defaults(const Flags& flags, LoadPlan& plan) {
     }
     plan.connections = wanted;
   }
-  if (!flags.timeout.empty()) {
-    const auto timeout = parse_duration(flags.timeout, "--timeout");
-    if (!timeout) return timeout.error();
-    if (*timeout <= Duration::zero()) return usage("--timeout is zero", "give for example 30s");
-    plan.timeout = *timeout;
-  }
+  if (auto problem = set_duration(plan.timeout, flags.timeout, "--timeout")) return problem;
+  if (plan.timeout <= Duration::zero()) return usage("--timeout is zero", "give for example 30s");
   if (!flags.arrivals.empty()) {
     const auto arrivals = parse_arrivals(flags.arrivals);
     if (!arrivals) {
@@ -104,10 +100,7 @@ std::optional<Problem> read_defaults(const Flags& flags, LoadPlan& plan) {
 std::optional<Problem> read_limits(const Flags& flags, LoadPlan& plan) {
   if (flags.count && *flags.count == 0) return usage("--count is zero", "give at least -n 1");
   plan.count = flags.count;
-  if (flags.warmup.empty()) return std::nullopt;
-  const auto warmup = parse_duration(flags.warmup, "--warmup");
-  if (!warmup) return warmup.error();
-  plan.warmup = *warmup;
+  if (auto problem = set_duration(plan.warmup, flags.warmup, "--warmup")) return problem;
   if (plan.phases.front().replay && plan.warmup > Duration::zero()) {
     return usage("--replay cannot be joined with --warmup", "remove --warmup");
   }

@@ -54,14 +54,8 @@ std::optional<Problem> read_times(const ProtocolFlags& flags, TargetPlan& target
   if (target.target.protocol != Protocol::ws) {
     return Problem{"--every and --hold are for WebSocket", "give a ws:// URL, or remove them"};
   }
-  for (const auto& [flag, text, to] : {std::tuple{"--every", &flags.every, &target.every},
-                                       std::tuple{"--hold", &flags.hold, &target.hold}}) {
-    if (text->empty()) continue;
-    const auto time = parse_duration(*text, flag);
-    if (!time) return time.error();
-    *to = *time;
-  }
-  return std::nullopt;
+  if (auto problem = set_duration(target.every, flags.every, "--every")) return problem;
+  return set_duration(target.hold, flags.hold, "--hold");
 }
 
 }  // namespace

@@ -8,19 +8,6 @@
 
 namespace sluice::loadgen {
 
-namespace {
-
-// Where a part begins or ends; `value` is absent, or the text of the flag `name`.
-std::optional<Problem> read_offset(const std::string& value, const char* name, Duration& to) {
-  if (value.empty()) return std::nullopt;
-  const auto offset = parse_duration(value, name);
-  if (!offset) return offset.error();
-  to = *offset;
-  return std::nullopt;
-}
-
-}  // namespace
-
 bool ReplayFlags::given() const {
   return !trace.empty() || speed || times || !from.empty() || !until.empty() || unsafe;
 }
@@ -61,8 +48,8 @@ std::optional<Problem> read_replay(const ReplayFlags& flags, Phase& phase) {
     return Problem{"--times is not 1 to 1000", "give for example --times 3"};
   }
   ReplayPart part{.methods = flags.unsafe ? Methods::all : Methods::safe};
-  if (auto problem = read_offset(flags.from, "--from", part.from)) return problem;
-  if (auto problem = read_offset(flags.until, "--until", part.until)) return problem;
+  if (auto problem = set_duration(part.from, flags.from, "--from")) return problem;
+  if (auto problem = set_duration(part.until, flags.until, "--until")) return problem;
   if (part.until <= part.from) {
     return Problem{"--until is not after --from", "give for example --from 10m --until 20m"};
   }

@@ -126,15 +126,18 @@ class ScenarioReading {
     }
   }
 
-  std::optional<Duration> duration_of(const YamlEntry& entry) {
+  std::optional<Duration> time_of(const YamlEntry& entry) {
     const auto text = reader_.text(entry);
     if (!text) return std::nullopt;
-    const auto duration = parse_duration(*text, "`" + entry.key + "`");
-    if (!duration) {
-      reader_.fail(entry.line, duration.error().what, duration.error().fix);
-      return std::nullopt;
-    }
-    if (*duration > Duration::zero()) return *duration;
+    const auto time = parse_duration(*text, "`" + entry.key + "`");
+    if (time) return *time;
+    reader_.fail(entry.line, time.error().what, time.error().fix);
+    return std::nullopt;
+  }
+
+  std::optional<Duration> duration_of(const YamlEntry& entry) {
+    const auto duration = time_of(entry);
+    if (!duration || *duration > Duration::zero()) return duration;
     reader_.fail(entry.line, "`" + entry.key + "` is 0 s", "give for example 30s");
     return std::nullopt;
   }
@@ -219,10 +222,7 @@ class ScenarioReading {
   }
 
   void read_time(const YamlEntry& entry, Duration& to) {
-    const auto text = reader_.text(entry);
-    if (!text) return;
-    const auto time = reader_.checked(entry, parse_duration(*text, "`" + entry.key + "`"));
-    if (time) to = *time;
+    if (const auto time = time_of(entry)) to = *time;
   }
 
   // The messages of a WebSocket.
